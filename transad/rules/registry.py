@@ -1,0 +1,132 @@
+"""Derivative rules: each is declared once, as plain Python source, beside the points it is tested at.
+
+Three forms:
+
+>>> @partials(_double, at=[(1.5,)])
+... def _(x):
+...     return 2.0
+>>> find(_double).partials(3.0)
+2.0
+
+`partials`   elementwise: the partial derivatives, one per positional argument, as scalars would have them.
+             Broadcasting, masks and dtypes are the caller's business. The body is inlined as source.
+`adjoint`    everything else: one function per differentiable argument that maps the cotangent of the
+             result to the cotangent of that argument.
+`nondiff`    functions whose result carries no derivative (integer, boolean, piecewise constant).
+
+A rule reads what it needs by name: what it names is what is kept for the reverse sweep.
+"""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Rule", "adjoint", "find", "nondiff", "partials", "registered"]
+
+
+@dataclass
+class Rule:
+    """The rule of one function: elementwise `partials`, or `adjoints` by argument name, or neither (nondiff)."""
+
+    function: Callable[..., Any]
+    partials: Callable[..., Any] | None = None
+    adjoints: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    singular: bool = False
+    points: list[tuple[Any, ...]] = field(default_factory=list)
+    keywords: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def nondiff(self) -> bool:
+        return self.partials is None and not self.adjoints
+
+
+_RULES: dict[int, Rule] = {}
+
+
+def _entry(function: Callable[..., Any]) -> Rule:
+    rule = _RULES.get(id(function))
+    if rule is None or rule.function is not function:
+        rule = _RULES[id(function)] = Rule(function)
+    return rule
+
+
+def partials(*functions: Callable[..., Any], singular: bool = False,
+             at: Iterable[tuple[Any, ...]] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare the partial derivatives of elementwise functions of scalars.
+
+    The decorated function takes the arguments of the function, and optionally the keyword `out` (its result), and
+    returns one partial derivative per argument (a bare value for one argument; None where there is no derivative).
+    `singular`: a partial may be infinite or NaN inside the domain, so a zero cotangent has to win over it.
+    `at`: argument tuples that the generic rule test uses.
+    """
+    def declare(rule_function: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            rule = _entry(function)
+            if rule.adjoints or rule.partials:
+                raise ValueError(f"{function!r} already has a rule")
+            rule.partials, rule.singular, rule.points = rule_function, singular, list(at)
+        return rule_function
+    return declare
+
+
+def adjoint(function: Callable[..., Any], *arguments: str, at: Iterable[tuple[Any, ...]] = (),
+            keywords: Iterable[dict[str, Any]] = (),
+            singular: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare the cotangent of one argument (or of several that share a formula's shape) of `function`.
+
+    The decorated function is called as `rule(g, out, *args, **kwargs)` with the cotangent of the result, the result
+    and the arguments as the user gave them; its own parameters after `g, out` name and default them. With several
+    names it returns a tuple of cotangents in that order.
+    """
+    def declare(rule_function: Callable[..., Any]) -> Callable[..., Any]:
+        rule = _entry(function)
+        if rule.partials:
+            raise ValueError(f"{function!r} already has elementwise partials")
+        names = list(inspect.signature(rule_function).parameters)
+        if names[:2] != ["g", "out"] or not set(arguments) <= set(names[2:]) or not arguments:
+            raise TypeError(f"a rule of {function!r} takes (g, out, ...) and names its own parameters; "
+                            f"got {names} for {arguments}")
+        for name in arguments:
+            if name in rule.adjoints:
+                raise ValueError(f"{function!r} already has a rule for {name}")
+            rule.adjoints[name] = rule_function if len(arguments) == 1 else _Component(
+                rule_function, arguments.index(name))
+        rule.singular = rule.singular or singular
+        rule.points += list(at)
+        rule.keywords += list(keywords)
+        return rule_function
+    return declare
+
+
+@dataclass(frozen=True)
+class _Component:
+    """One entry of a rule that returns several cotangents together."""
+
+    function: Callable[..., Any]
+    position: int
+
+    def __call__(self, g: Any, out: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.function(g, out, *args, **kwargs)[self.position]
+
+
+def nondiff(*functions: Callable[..., Any]) -> None:
+    """Declare functions whose result carries no derivative."""
+    for function in functions:
+        _entry(function)
+
+
+def find(function: Any) -> Rule | None:
+    """The rule of `function`, or None."""
+    rule = _RULES.get(id(function))
+    return rule if rule is not None and rule.function is function else None
+
+
+def registered() -> list[Rule]:
+    """All rules, in the order of their declaration."""
+    return list(_RULES.values())
+
+
+def _double(x: float) -> float:
+    return 2.0 * x
