@@ -85,7 +85,7 @@ def plot(beta, gamma, path):
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     axes.plot(days, epidemic(beta, gamma, len(IN_BED)), label=f"SIR, R0 = {beta / gamma:.2f}")
     axes.plot(days, IN_BED, "o", label="British Medical Journal 1978")
-    axes.set(title="Influenza in a boarding school", xlabel="days since 21 January 1978", ylabel="boys in bed")
+    axes.set(xlabel="days since 21 January 1978", ylabel="boys in bed", title="Boarding-school influenza")
     axes.legend()
     figure.savefig(path, dpi=120)
     plt.close(figure)
