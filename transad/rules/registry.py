@@ -21,6 +21,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from types import MethodType
 from typing import Any
 
 __all__ = ["Rule", "adjoint", "find", "nondiff", "partials", "registered"]
@@ -42,13 +43,24 @@ class Rule:
         return self.partials is None and not self.adjoints
 
 
-_RULES: dict[int, Rule] = {}
+_RULES: dict[Any, Rule] = {}
+
+
+def _key(function: Any) -> Any:
+    """Identity; a bound method, made anew at each access, goes by its object and its name."""
+    if isinstance(function, MethodType):
+        return id(function.__self__), function.__name__
+    return id(function)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or (isinstance(one, MethodType) and isinstance(other, MethodType) and one == other)
 
 
 def _entry(function: Callable[..., Any]) -> Rule:
-    rule = _RULES.get(id(function))
-    if rule is None or rule.function is not function:
-        rule = _RULES[id(function)] = Rule(function)
+    rule = _RULES.get(_key(function))
+    if rule is None or not _same(rule.function, function):
+        rule = _RULES[_key(function)] = Rule(function)
     return rule
 
 
@@ -78,7 +90,8 @@ def adjoint(function: Callable[..., Any], *arguments: str, at: Iterable[tuple[An
 
     The decorated function is called as `rule(g, out, *args, **kwargs)` with the cotangent of the result, the result
     and the arguments as the user gave them; its own parameters after `g, out` name and default them. With several
-    names it returns a tuple of cotangents in that order.
+    names it returns a tuple of cotangents in that order. A sequence argument, and `*operands`, receive a list.
+    `at`: argument tuples that the rule tests use; `keywords`: the keyword arguments of each, in the same order.
     """
     def declare(rule_function: Callable[..., Any]) -> Callable[..., Any]:
         rule = _entry(function)
@@ -94,8 +107,9 @@ def adjoint(function: Callable[..., Any], *arguments: str, at: Iterable[tuple[An
             rule.adjoints[name] = rule_function if len(arguments) == 1 else _Component(
                 rule_function, arguments.index(name))
         rule.singular = rule.singular or singular
-        rule.points += list(at)
-        rule.keywords += list(keywords)
+        new_points, new_keywords = list(at), list(keywords)
+        rule.points += new_points
+        rule.keywords += new_keywords + [{}] * (len(new_points) - len(new_keywords))
         return rule_function
     return declare
 
@@ -118,9 +132,9 @@ def nondiff(*functions: Callable[..., Any]) -> None:
 
 
 def find(function: Any) -> Rule | None:
-    """The rule of `function`, or None."""
-    rule = _RULES.get(id(function))
-    return rule if rule is not None and rule.function is function else None
+    """The rule of `function`, or None. Bound methods of one object (`scipy.stats.norm.logpdf`) are found too."""
+    rule = _RULES.get(_key(function))
+    return rule if rule is not None and _same(rule.function, function) else None
 
 
 def registered() -> list[Rule]:
