@@ -1,0 +1,1 @@
+"""Random programs and alias torture, compared with differences. Run `python -m tests.fuzz --help`."""

@@ -1,0 +1,269 @@
+"""Runs one program through transad and judges it against the plain function and differences."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import signal
+import sys
+import time
+import traceback
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from . import differences
+from .differences import Unjudged, flat, leaves, unflat
+
+MAX_SECONDS = 0.05  # slower plain functions are not judged
+LARGEST = 1e4
+
+
+@dataclass
+class Verdict:
+    """`outcome` is right, wrong, crash, refused or skipped; `detail` says why."""
+
+    outcome: str
+    detail: str = ""
+    expected: str = ""
+    got: str = ""
+
+
+class Wrong(Exception):
+    """A value, gradient, or promise about memory that does not hold."""
+
+    def __init__(self, what: str, expected=None, got=None) -> None:
+        super().__init__(what)
+        self.expected, self.got = expected, got
+
+
+class OutOfTime(BaseException):
+    """Not an Exception, so that a program's own `except Exception` does not swallow it."""
+
+
+@contextmanager
+def limit(seconds: int):
+    def stop(signum, frame):
+        raise OutOfTime
+
+    held = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, held)
+
+
+def load(source: str, name: str, folder: Path):
+    """Imports the source from a real file, as a user's module would be."""
+    path = folder / f"{name}.py"
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def reference(module) -> tuple:
+    """Result, arguments afterwards, gradient and its error, from the plain function."""
+    f, args = module.f, module.ARGS
+    after = copy.deepcopy(args)
+    start = time.perf_counter()
+    try:
+        result = f(*after)
+        if time.perf_counter() - start > MAX_SECONDS:
+            raise Unjudged("slow")
+        numbers = flat(result)
+        if len(numbers) == 0 or not np.all(np.isfinite(numbers)) or np.max(np.abs(numbers)) > LARGEST:
+            raise Unjudged("not a bounded result")
+        expected, errors = differences.gradient(f, args)
+    except Unjudged:
+        raise
+    except Exception as error:
+        raise Unjudged(f"the plain function raises {type(error).__name__}: {error}") from error
+    return result, after, expected, errors
+
+
+def judge(
+    source: str,
+    name: str,
+    folder: Path,
+    *,
+    jit: bool = False,
+    plain: bool = False,
+    order: int = 1,
+    seconds: int = 20,
+) -> Verdict:
+    """The verdict on one program. `plain` only checks that the program itself can be judged."""
+    try:
+        with limit(seconds), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            module = load(source, name, folder)
+            known = reference(module)
+            if plain:
+                return Verdict("right")
+            compare(module, known, jit, order)
+            return Verdict("right")
+    except Unjudged as reason:
+        return Verdict("skipped", str(reason))
+    except Wrong as fault:
+        return Verdict("wrong", str(fault), repr(fault.expected), repr(fault.got))
+    except OutOfTime:
+        return Verdict("crash", f"no end within {seconds} s")
+    except BaseException as error:
+        return classify(error)
+    finally:
+        sys.modules.pop(name, None)
+
+
+def classify(error: BaseException) -> Verdict:
+    import transad
+
+    if isinstance(error, transad.TransadError):
+        first = str(error).strip().splitlines()
+        return Verdict("refused", f"{type(error).__name__}: {first[0] if first else ''}", got=str(error))
+    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        raise error
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    detail = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+    return Verdict("crash", detail, got="".join(traceback.format_exception(error))[-3000:])
+
+
+# ---- the promises
+def compare(module, known, jit: bool, order: int) -> None:
+    """Raises `Wrong` where transad breaks a promise about this program."""
+    import transad
+
+    f, args = module.f, module.ARGS
+    result, after, expected, errors = known
+    target = transad.differentiable(f, jit=True) if jit else f
+    argnums = tuple(j for j, arg in enumerate(args) if leaves(arg))
+    if isinstance(result, float) and argnums:
+        by_value_and_grad(transad.value_and_grad(target, argnums=argnums), args, argnums, known, jit)
+    by_pullback(transad, target, args, argnums, known, jit)
+    if order > 1 and isinstance(result, float):
+        second_order(transad, f, args, argnums)
+
+
+def by_value_and_grad(function, args, argnums, known, jit: bool) -> None:
+    result, after, expected, errors = known
+    first = copy.deepcopy(args)
+    value, grads = function(*first)
+    same("value", result, value, jit)
+    same("arguments after the call", after, first, jit)
+    structure(tuple(args[j] for j in argnums), grads)
+    fresh(grads, first)
+    close("gradient", expected, flat(grads), errors)
+    again_value, again = function(*copy.deepcopy(args))
+    identical("second value", value, again_value)
+    identical("second gradient", grads, again)
+
+
+def by_pullback(transad, target, args, argnums, known, jit: bool) -> None:
+    result, after, expected, errors = known
+    first = copy.deepcopy(args)
+    value, back = transad.pullback(target, *first)
+    same("value of pullback", result, value, jit)
+    same("arguments after pullback", after, first, jit)
+    seed = unflat(result, differences.weights(result))
+    kept = copy.deepcopy(seed)
+    grads = tuple(back(seed)[j] for j in argnums)
+    identical("the cotangent given to back", kept, seed)
+    structure(tuple(args[j] for j in argnums), grads)
+    fresh(grads, (first, seed, value))
+    close("gradient of pullback", expected, flat(grads), errors)
+    remembered = copy.deepcopy(grads)
+    spoil((first, value, grads))
+    second = tuple(back(kept)[j] for j in argnums)
+    identical("back called again, after the arguments and results were overwritten", remembered, second)
+
+
+def spoil(tree) -> None:
+    """Overwrites every writable array."""
+    for leaf in leaves(tree):
+        if isinstance(leaf, np.ndarray) and leaf.flags.writeable:
+            leaf[...] = 7.77
+
+
+def second_order(transad, f, args, argnums) -> None:
+    """grad of a weighted sum of grad, against differences of grad."""
+    directions = np.cos(1.3 * np.arange(len(flat(args))) + 0.4)
+
+    def slope(*point):
+        grads = transad.grad(f, argnums=argnums)(*point)
+        total, start = 0.0, 0
+        for leaf in leaves(grads):
+            part = directions[start : start + np.size(leaf)]
+            total = total + (
+                np.sum(leaf * part.reshape(leaf.shape)) if isinstance(leaf, np.ndarray) else leaf * part[0]
+            )
+            start += np.size(leaf)
+        return total
+
+    expected, errors = differences.gradient(slope, args, agreement=1e-5)
+    grads = transad.grad(slope, argnums=argnums)(*copy.deepcopy(args))
+    close("second derivative", expected, flat(grads), errors + 1e-6)
+
+
+# ---- comparisons
+def close(what: str, expected: np.ndarray, got: np.ndarray, errors: np.ndarray) -> None:
+    if got.shape != expected.shape:
+        raise Wrong(f"{what}: shape", expected, got)
+    bound = 2e-6 * np.maximum(1.0, np.abs(expected)) + 10 * errors
+    if not np.all(np.abs(got - expected) <= bound):
+        raise Wrong(what, expected, got)
+
+
+def same(what: str, expected, got, loose: bool) -> None:
+    """Equal numbers and nesting; compiled code may round differently."""
+    left, right = flat(expected), flat(got)
+    if left.shape != right.shape or not (
+        np.allclose(left, right, 1e-10, 1e-12) if loose else np.array_equal(left, right)
+    ):
+        raise Wrong(what, expected, got)
+    if not loose and [np.shape(leaf) for leaf in leaves(expected)] != [
+        np.shape(leaf) for leaf in leaves(got)
+    ]:
+        raise Wrong(f"{what}: shapes", expected, got)
+
+
+def identical(what: str, expected, got) -> None:
+    if flat(expected).tobytes() != flat(got).tobytes():
+        raise Wrong(f"{what} differs", expected, got)
+
+
+def structure(args, grads) -> None:
+    """A gradient has the nesting, shape and dtype of its argument."""
+    if isinstance(args, float):
+        if not isinstance(grads, float):
+            raise Wrong("a gradient of a float is no float", float, type(grads))
+    elif isinstance(args, np.ndarray):
+        if not isinstance(grads, np.ndarray) or grads.shape != args.shape or grads.dtype != args.dtype:
+            raise Wrong("shape or dtype of a gradient", (args.shape, args.dtype), grads)
+    elif isinstance(args, dict):
+        if not isinstance(grads, dict) or list(grads) != list(args):
+            raise Wrong("structure of a gradient", args, grads)
+        for key in args:
+            structure(args[key], grads[key])
+    elif isinstance(args, (list, tuple)):
+        if type(grads) is not type(args) or len(grads) != len(args):
+            raise Wrong("structure of a gradient", args, grads)
+        for one, other in zip(args, grads):
+            structure(one, other)
+
+
+def fresh(grads, others) -> None:
+    """Gradients are writable and share memory with nothing."""
+    arrays = [leaf for leaf in leaves(grads) if isinstance(leaf, np.ndarray)]
+    foreign = [leaf for leaf in leaves(others) if isinstance(leaf, np.ndarray)]
+    for j, one in enumerate(arrays):
+        if not one.flags.writeable:
+            raise Wrong("a gradient is not writable")
+        if any(np.shares_memory(one, other) for other in [*arrays[:j], *foreign]):
+            raise Wrong("a gradient shares memory")
