@@ -9,9 +9,11 @@ import sys
 import time
 import traceback
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -182,6 +184,9 @@ def by_pullback(transad, target, args, argnums, known, jit: bool) -> None:
     spoil((first, value, grads))
     second = tuple(back(kept)[j] for j in argnums)
     identical("back called again, after the arguments and results were overwritten", remembered, second)
+    with ThreadPoolExecutor(2) as pool:
+        for later in pool.map(lambda _: tuple(back(kept)[j] for j in argnums), range(4)):
+            identical("back called in another thread", remembered, later)
 
 
 def spoil(tree) -> None:
@@ -267,3 +272,15 @@ def fresh(grads, others) -> None:
             raise Wrong("a gradient is not writable")
         if any(np.shares_memory(one, other) for other in [*arrays[:j], *foreign]):
             raise Wrong("a gradient shares memory")
+
+
+def check_function(f, *args, gradient=None, order: int = 1, jit: bool = False) -> None:
+    """Every promise about `f` at `args`; `gradient`: values by hand, one for each float or array."""
+    module = SimpleNamespace(f=f, ARGS=args)
+    known = reference(module)
+    if gradient is not None:
+        result, after, expected, errors = known
+        by_hand = flat(tuple(np.asarray(value, dtype=float) for value in gradient))
+        close("the differences against the value by hand", by_hand, expected, errors)
+        known = result, after, by_hand, np.zeros_like(by_hand)
+    compare(module, known, jit, order)

@@ -6,7 +6,7 @@ import ast
 import random
 from dataclasses import dataclass, field
 
-from . import calls, containers, flow
+from . import calls, containers, flow, maps  # noqa: F401 (each registers its statements)
 from .builder import FLOAT, Builder, Kind, array
 from .expressions import arrays, scalar
 from .statements import STATEMENTS, body
@@ -152,5 +152,3 @@ def final(b: Builder) -> str:
     value = arrays(b, (b.n,), 1)
     return value if wanted.tag == "array" else f"{total}, {value}"
 
-
-__all__ = ["FEATURES", "Program", "containers", "flow", "generate", "select"]

@@ -1,0 +1,422 @@
+"""Programs that broke array adjoints before: aliases, views, swaps, overwritten memory, mutating callees.
+
+Each is compared with differences and, where a person can derive it, with the value by hand.
+"""
+
+import numpy as np
+import pytest
+
+from tests.fuzz.check import check_function
+
+X = np.array([0.7, -0.4, 0.9, 0.3])
+Y = np.array([0.2, 0.8, -0.6, 0.5])
+M = np.arange(12.0).reshape(3, 4) * 0.1 - 0.4
+CASES = []
+
+
+def case(*args, gradient=None):
+    def register(f):
+        CASES.append(pytest.param(f, args, gradient, id=f.__name__))
+        return f
+
+    return register
+
+
+# ---- stores
+@case(X, 0.6, gradient=[[0.6 * -0.4, 0.6 * 0.7, 1.0, 1.0], 0.7 * -0.4])
+def element_overwritten_by_product(x, s):
+    a = x.copy()
+    a[0] = a[0] * a[1] * s
+    a[1] = 0.0
+    return np.sum(a)
+
+
+@case(X, 0.6, gradient=[[0.6, 1, 1, 1], 0.7])
+def argument_written_through_an_alias(x, s):
+    y = x
+    y[0] *= s
+    return np.sum(x)
+
+
+@case(X, 0.6)
+def slice_stores_of_overlapping_memory(x, s):
+    a = x * s
+    a[1:] = a[:-1]
+    a[:-1] = a[1:] * 0.5 + a[:-1] * a[1:]
+    a[::-1] *= a
+    return np.sum(a * x)
+
+
+@case(X, 0.6)
+def augmented_slices_of_overlapping_memory(x, s):
+    a = x * s
+    a[1:] += a[:-1]
+    a[1:] *= a[:-1]
+    a[2:] -= a[0]
+    a /= 1.5 + a[::-1] ** 2
+    return np.sum(a * a)
+
+
+@case(X, Y)
+def last_writer_wins(x, y):
+    a = x * 1.0
+    a[[0, 1, 1, 0]] = y
+    a[[2, 2, 3, 3]] += y
+    a[[0, 0, 1, 1]] *= y
+    np.add.at(a, [0, 0, 1], y[:3])
+    return np.sum(a * a)
+
+
+@case(X, Y, 0.3)
+def masks(x, y, s):
+    a = x * 1.0
+    a[a > 0.5] = s
+    big = a > 0.25
+    a[big] = y[big] * a[big]
+    a[~big] *= s
+    return np.sum(a * x)
+
+
+@case(X, Y, 0.3)
+def out_arguments(x, y, s):
+    a = np.zeros(4)
+    np.multiply(x, y, out=a)
+    np.add(a[1:], a[:-1], out=a[1:])
+    b = np.sin(a, out=a)
+    np.copyto(b[:2], y[2:] * s)
+    c = np.empty(2)
+    c.fill(s * x[0])
+    return np.sum(a) + np.sum(c * b[:2])
+
+
+@case(X, 0.4)
+def result_of_exp_overwritten(x, s):
+    e = np.exp(x * s)
+    t = np.sum(e)
+    e[:] = e * e
+    e *= x
+    return t * np.sum(e)
+
+
+@case(X, Y)
+def elements_swapped(x, y):
+    a, b = x.copy(), y
+    a[0], b[1] = b[1], a[0]
+    a[1], a[2] = a[2], a[1]
+    return np.sum(a * a * y) + b[1]
+
+
+# ---- views
+@case(M, 0.7)
+def rows_columns_transposes(m, s):
+    row, column = m[1], m[:, 2]
+    row *= s
+    column[1:] = row[:2] * column[:2]
+    m.T[0] += column * s
+    flat = m.reshape(-1)
+    flat[::5] *= row[0]
+    again = flat[2:8][::2]
+    again[1] = s
+    return np.sum(m * m)
+
+
+@case(M, 0.7)
+def rows_of_a_loop(m, s):
+    for i in range(3):
+        row = m[i]
+        row[1:] = row[:-1] * s
+        if i > 0:
+            row += m[i - 1]
+    for row in m:
+        row *= s
+    return np.sum(m**2)
+
+
+@case(M, 0.7)
+def rows_swapped_through_each_other(m, s):
+    m[0], m[1] = m[1], m[0]
+    m[[1, 2]] = m[[2, 1]]
+    return np.sum(m[0] * s) + np.sum(m[1] * m[2])
+
+
+@case(X)
+def shape_changes_that_may_be_views(x):
+    a = x * 2.0
+    for b in (a.ravel(), a.reshape(2, 2)[1], np.asarray(a), np.ascontiguousarray(a[::2]), a[::2].reshape(-1)):
+        b *= 0.9
+        b[0] += x[1]
+    return np.sum(a * x)
+
+
+# ---- a name for one memory or another
+@case(X, 0.7)
+@case(X, -0.7)
+def alias_by_branch(x, s):
+    a = x * s
+    b = a if s > 0 else a.copy()
+    b[0] *= b[1]
+    return np.sum(a * a) + b[0]
+
+
+@case(X, Y, 0.7)
+@case(X, Y, -0.7)
+def both_branches_rebind_to_the_same(x, y, s):
+    a, b = x * s, y * s
+    c = a
+    if s > 0:
+        c = b
+        b[0] *= 2.0
+    else:
+        c = b
+    c[1] = c[0] * s
+    return np.sum(a) + np.sum(b * b) + c[0]
+
+
+@case(X, Y, 0.7)
+@case(X, Y, -0.7)
+def two_targets_and_a_view_by_branch(x, y, s):
+    if s > 0:
+        p, q = x, y[::-1]
+    else:
+        p, q = y, x[:]
+    p[:2] = q[2:] * s
+    q *= p
+    return np.sum(x * y)
+
+
+@case(X, Y, 0.5)
+def alias_chosen_in_a_loop(x, y, s):
+    p = x
+    for i in range(4):
+        q = x if i % 2 == 0 else y
+        q[i] = q[i - 1] * p[i] * s
+        p = q
+    return np.sum(x * y) + p[0]
+
+
+# ---- buffers
+@case(X, 0.5)
+def two_buffers_swapped(x, s):
+    u, v = x.copy(), np.zeros(4)
+    for _ in range(5):
+        v[1:-1] = u[1:-1] + s * (u[2:] - 2 * u[1:-1] + u[:-2])
+        v[0], v[-1] = u[0] * u[1], u[-1]
+        u, v = v, u
+    return np.sum(u * u) + v[1]
+
+
+@case(X, 0.5)
+def the_parameter_itself_is_a_buffer(x, s):
+    u = x
+    v = np.zeros_like(x)
+    for i in range(3):
+        v[1:] = u[1:] * u[:-1] * s
+        if i != 1:
+            u, v = v, u
+    return np.sum(x) + np.sum(u * v)
+
+
+@case(X, Y, 0.5)
+def three_buffers_rotated_with_views_alive(x, y, s):
+    a, b, c = x * 1.0, y * 1.0, x * y
+    first, middle = a[::-1], b[1:3]
+    for i in range(4):
+        a, b, c = b, c, a
+        a[i] = b[i] * c[i] * s
+        first[0] += s
+    middle *= first[:2]
+    return np.sum(a * b) + np.sum(c)
+
+
+@case(M, 0.5)
+def rows_of_one_array_as_buffers(m, s):
+    cur, new = m[0], m[1]
+    for _ in range(3):
+        new[:] = np.sin(cur * s) + new * 0.3
+        cur, new = new, cur
+    return np.sum(m * m)
+
+
+@case(X, Y, 0.5)
+def previous_value_kept(x, y, s):
+    cur, prev = x, y
+    for _ in range(3):
+        prev = cur
+        cur = np.tanh(cur * y + s)
+    old = cur
+    cur = cur * prev
+    old[0] *= s
+    return np.sum(cur * old) + prev[1]
+
+
+@case(X, 0.4)
+def array_recurrence_in_place(x, s):
+    u = x
+    for i in range(3):
+        u = u * u + s
+        if i == 1:
+            u *= u
+    return np.sum(u * x)
+
+
+@case(X, Y, 0.4)
+def allocation_outside_the_branch_rotated_in(x, y, s):
+    a, b = x * s, y * s
+    for i in range(3):
+        new = np.zeros(4)
+        if a[i] > 0.1:
+            new[:] = a * b
+            a = new
+        else:
+            b, a = a, new
+        b[i] += a[i] + s
+    return np.sum(a * y) + np.sum(b * b)
+
+
+@case(X, Y, 0.4)
+def many_names_chase_each_other(x, y, s):
+    p = u = x
+    q = y
+    for i in range(4):
+        p[i] *= s
+        p, u, q = u, q[::-1], p
+        if i % 2:
+            q = u * x
+        else:
+            u[0] = q[1] * p[2]
+    return np.sum(p) + np.sum(u * u) + np.sum(q)
+
+
+# ---- callees
+def push(p, q, s):
+    p[1:] += q[:-1] * s
+    q[0] = p[-1] * s
+    return q
+
+
+def halve(a):
+    a *= 0.5
+    return a
+
+
+@case(X, Y, 0.4)
+def callee_writes_and_returns_its_argument(x, y, s):
+    r = push(x, y, s)
+    r[1] *= x[1]
+    return np.sum(x * y) + r[0]
+
+
+@case(X, 0.4)
+def callee_sees_one_array_twice(x, s):
+    a = x * 1.0
+    push(a, a, s)
+    b = push(a[1:], a[:-1], s)
+    b += a[2]
+    return np.sum(a * a)
+
+
+@case(M, 0.4)
+def callee_on_rows_and_columns(m, s):
+    for i in range(2):
+        push(m[i], m[i + 1], s)
+        push(m[:, i], m[1][:3], s * m[0, 0])
+    return np.sum(m * m)
+
+
+@case(X, 0.4)
+def callee_keeps_what_the_caller_overwrites(x, s):
+    def product(a, b):
+        return np.sum(a * b)
+
+    a = x * s
+    t = product(a, x)
+    a[:] = x * x
+    u = product(a, a)
+    a *= s
+    return t * u + np.sum(halve(a) * a)
+
+
+@case(X, gradient=[2 * 0.25 * X])
+def result_is_the_argument(x):
+    return np.sum(halve(x) ** 2)
+
+
+@case(X, 0.6)
+def input_written_and_returned(x, s):
+    x[1:] *= x[:-1] * s
+    return x
+
+
+@case(X, 0.6)
+def views_of_the_input_returned(x, s):
+    x *= s
+    return x[::-1], np.sum(x), x
+
+
+# ---- containers of arrays
+@case(X, Y, 0.6)
+def list_of_arrays_written_after_append(x, y, s):
+    kept, a = [], x * s
+    for i in range(3):
+        a[i] *= a[i + 1]
+        kept.append(a)
+        if i == 1:
+            a = y * a
+            kept.append(a)
+    kept[0][0] = s
+    kept[0], kept[-1] = kept[-1], kept[0]
+    kept[0] += kept[1]
+    return sum(np.sum(b * b) for b in kept)
+
+
+@case(X, Y, 0.6)
+def dict_and_tuple_of_arrays(x, y, s):
+    table, pair = {"u": x, "v": y}, (x, y[1:])
+    table["u"][0] *= s
+    table["v"] += pair[0]
+    pair[1][:] = table["u"][:3] * s
+    table["u"] = table["v"] * 2.0
+    for value in table.values():
+        value *= 0.9
+    return np.sum(x * y) + np.sum(table["u"])
+
+
+# ---- numerics
+@case(M + 1.5, np.array([[2.0, 0.3, 0.1], [0.2, 1.7, 0.4], [0.5, 0.1, 2.2]]))
+def elimination_in_place(m, a):
+    for k in range(3):
+        for i in range(k + 1, 3):
+            a[i, k] /= a[k, k]
+            for j in range(k + 1, 3):
+                a[i, j] -= a[i, k] * a[k, j]
+    return np.sum(m[:, :3] * a)
+
+
+@case(M, 0.2)
+def heat_in_two_dimensions(m, s):
+    u, new = m, m.copy()
+    for _ in range(2):
+        for i in range(1, 2):
+            for j in range(1, 3):
+                around = u[i + 1, j] + u[i - 1, j] + u[i, j + 1] + u[i, j - 1]
+                new[i, j] = u[i, j] + s * (around - 4 * u[i, j])
+        u, new = new, u
+    return np.sum(u**2)
+
+
+@case(X, 0.8)
+def while_on_array_values(x, s):
+    a, n = x.copy(), 0
+    while np.max(a) > 0.3 and n < 6:
+        k = 0
+        while k < 3 and a[k] > 0.1:
+            a[k] *= s
+            k += 1
+        a[1:] -= 0.05 * a[:-1] * k
+        n += 1
+    return np.sum(a * a) * n
+
+
+@pytest.mark.parametrize(("f", "args", "gradient"), CASES)
+def test_program(f, args, gradient):
+    check_function(f, *args, gradient=gradient)
