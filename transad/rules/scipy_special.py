@@ -1,0 +1,558 @@
+"""Rules of `scipy.special`. An integer order, or a parameter without a known derivative, gets None.
+
+Formulas: DLMF (https://dlmf.nist.gov) chapters 5 to 8, 10, 15, 19, written so that they neither overflow nor cancel
+where the function itself does not.
+"""
+from __future__ import annotations
+
+import numpy as np
+import scipy.special as sp
+
+from transad.rules.algebra import unbroadcast
+from transad.rules.registry import adjoint, nondiff, partials
+
+_ROOT_PI = np.sqrt(np.pi)
+_ROOT_2PI = np.sqrt(2 * np.pi)
+
+nondiff(sp.gammasgn)
+
+
+# ------------------------------------------------------------------------------------------- gamma and its family
+
+@partials(sp.gamma, at=[(1.5,), (-2.3,), (4.0,), (0.2,)])
+def _(z, *, out):
+    return out * sp.psi(z)
+
+
+@partials(sp.gammaln, at=[(1.5,), (-2.3,), (40.0,)])
+def _(x):
+    return sp.psi(x)
+
+
+@partials(sp.loggamma, at=[(1.5,), (4.0 + 1.0j,)])
+def _(z):
+    return sp.psi(z)
+
+
+@partials(sp.rgamma, at=[(1.5,), (-2.3,), (4.0,), (0.0,), (-1.0,), (-2.0,)])
+def _(z, *, out):
+    pole = (np.real(z) <= 0) & (np.floor(np.real(z)) == z)
+    n = np.where(pole, -np.real(z), 0.0)
+    return np.where(pole, (-1.0) ** n * sp.gamma(n + 1), -out * sp.psi(np.where(pole, 1.0, z)))
+
+
+@partials(sp.psi, at=[(1.5,), (-2.3,), (40.0,)])
+def _(z):
+    return sp.polygamma(1, z)
+
+
+@partials(sp.polygamma, at=[(1, 1.5), (2, 0.7), (0, 3.0)])
+def _(n, x):
+    return None, sp.polygamma(n + 1, x)
+
+
+@partials(sp.beta, at=[(1.5, 2.5), (0.3, 4.0)])
+def _(a, b, *, out):
+    return out * (sp.psi(a) - sp.psi(a + b)), out * (sp.psi(b) - sp.psi(a + b))
+
+
+@partials(sp.betaln, at=[(1.5, 2.5), (0.3, 40.0)])
+def _(a, b):
+    return sp.psi(a) - sp.psi(a + b), sp.psi(b) - sp.psi(a + b)
+
+
+@partials(sp.binom, at=[(5.3, 2.2), (4.0, 2.0)])
+def _(x, y, *, out):
+    return out * (sp.psi(x + 1) - sp.psi(x - y + 1)), out * (sp.psi(x - y + 1) - sp.psi(y + 1))
+
+
+@partials(sp.poch, at=[(2.3, 1.7), (0.5, 3.0)])
+def _(z, m, *, out):
+    return out * (sp.psi(z + m) - sp.psi(z)), out * sp.psi(z + m)
+
+
+@partials(sp.gammainc, at=[(1.5, 2.0), (3.0, 0.4)])
+def _(a, x):
+    return None, np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
+
+
+@partials(sp.gammaincc, at=[(1.5, 2.0), (3.0, 0.4)])
+def _(a, x):
+    return None, -np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
+
+
+@partials(sp.gammaincinv, at=[(1.5, 0.3), (3.0, 0.9)])
+def _(a, y, *, out):
+    return None, np.exp(out + sp.gammaln(a) - sp.xlogy(a - 1, out))
+
+
+@partials(sp.gammainccinv, at=[(1.5, 0.3), (3.0, 0.9)])
+def _(a, y, *, out):
+    return None, -np.exp(out + sp.gammaln(a) - sp.xlogy(a - 1, out))
+
+
+@partials(sp.betainc, at=[(1.5, 2.5, 0.3), (3.0, 0.7, 0.8)])
+def _(a, b, x):
+    return None, None, np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
+
+
+@partials(sp.betaincc, at=[(1.5, 2.5, 0.3)])
+def _(a, b, x):
+    return None, None, -np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
+
+
+@partials(sp.betaincinv, at=[(1.5, 2.5, 0.3), (3.0, 0.7, 0.8)])
+def _(a, b, y, *, out):
+    return None, None, np.exp(sp.betaln(a, b) - sp.xlogy(a - 1, out) - sp.xlog1py(b - 1, -out))
+
+
+@adjoint(sp.multigammaln, "a", at=[(5.5, 3), (np.array([4.0, 6.5]), 2)])
+def _(g, out, a, d):
+    return g * sum(sp.psi(np.asarray(a) - 0.5 * k) for k in range(int(d)))
+
+
+# ------------------------------------------------------------------------------------ error function and logistic
+
+@partials(sp.erf, at=[(0.3,), (-1.2,), (0.5 + 0.2j,)])
+def _(z):
+    return 2 / _ROOT_PI * np.exp(-z * z)
+
+
+@partials(sp.erfc, at=[(0.3,), (-1.2,), (3.0,)])
+def _(x):
+    return -2 / _ROOT_PI * np.exp(-x * x)
+
+
+@partials(sp.erfcx, at=[(0.3,), (-1.2,), (8.0,)])
+def _(x, *, out):
+    return 2 * x * out - 2 / _ROOT_PI
+
+
+@partials(sp.erfi, at=[(0.3,), (-1.2,)])
+def _(z):
+    return 2 / _ROOT_PI * np.exp(z * z)
+
+
+@partials(sp.dawsn, at=[(0.3,), (-1.2,)])
+def _(x, *, out):
+    return 1 - 2 * x * out
+
+
+@partials(sp.wofz, at=[(0.3 + 0.4j,)])
+def _(z, *, out):
+    return 2j / _ROOT_PI - 2 * z * out
+
+
+@partials(sp.erfinv, at=[(0.3,), (-0.8,), (0.0,)])
+def _(y, *, out):
+    return 0.5 * _ROOT_PI * np.exp(out * out)
+
+
+@partials(sp.erfcinv, at=[(0.3,), (1.6,)])
+def _(y, *, out):
+    return -0.5 * _ROOT_PI * np.exp(out * out)
+
+
+@partials(sp.ndtr, at=[(0.3,), (-2.2,)])
+def _(x):
+    return np.exp(-0.5 * x * x) / _ROOT_2PI
+
+
+@partials(sp.log_ndtr, at=[(0.3,), (-2.2,), (-40.0,), (3.0,), (0.0,)])
+def _(x, *, out):
+    left = x < 0
+    low, high = np.where(left, x, -1.0), np.where(left, 1.0, x)
+    return np.where(left, np.sqrt(2 / np.pi) / sp.erfcx(-low / np.sqrt(2.0)),
+                    np.exp(-0.5 * high * high) / (_ROOT_2PI * sp.ndtr(high)))
+
+
+@partials(sp.ndtri, at=[(0.3,), (0.9,)])
+def _(y, *, out):
+    return _ROOT_2PI * np.exp(0.5 * out * out)
+
+
+@partials(sp.ndtri_exp, at=[(-0.3,), (-5.0,)])
+def _(y, *, out):
+    return _ROOT_2PI * np.exp(0.5 * out * out + y)
+
+
+@partials(sp.expit, at=[(0.3,), (-4.0,)])
+def _(x, *, out):
+    return out * sp.expit(-x)
+
+
+@partials(sp.log_expit, at=[(0.3,), (-4.0,)])
+def _(x):
+    return sp.expit(-x)
+
+
+@partials(sp.logit, singular=True, at=[(0.3,), (0.9,)])
+def _(x):
+    return 1 / (x * (1 - x))
+
+
+if hasattr(sp, "softplus"):
+    @partials(sp.softplus, at=[(0.3,), (-4.0,)])
+    def _(x):
+        return sp.expit(x)
+
+
+# ---------------------------------------------------------------------------------------- entropy and elementary
+
+def _ratio(x, y):
+    """x / y, and 0 where x is 0."""
+    return np.where(x == 0, 0.0, x / np.where(x == 0, 1.0, y))
+
+
+@partials(sp.xlogy, singular=True, at=[(1.5, 0.3), (-0.7, 2.0), (0.0, 2.0)])
+def _(x, y):
+    return np.log(y), _ratio(x, y)
+
+
+@partials(sp.xlog1py, singular=True, at=[(1.5, 0.3), (-0.7, 2.0), (0.0, -0.5)])
+def _(x, y):
+    return np.log1p(y), _ratio(x, 1 + y)
+
+
+@partials(sp.entr, singular=True, at=[(1.5,), (0.2,)])
+def _(x):
+    return -np.log(x) - 1
+
+
+@partials(sp.rel_entr, singular=True, at=[(1.5, 0.3), (0.2, 2.0)])
+def _(x, y):
+    return np.log(x / y) + 1, -_ratio(x, y)
+
+
+@partials(sp.kl_div, singular=True, at=[(1.5, 0.3), (0.2, 2.0)])
+def _(x, y):
+    return np.log(x / y), 1 - _ratio(x, y)
+
+
+@partials(sp.huber, at=[(1.0, 0.3), (1.0, -2.5), (0.5, 4.0)])
+def _(delta, r):
+    return np.where(np.abs(r) > delta, np.abs(r) - delta, 0.0), np.minimum(np.maximum(r, -delta), delta)
+
+
+@partials(sp.pseudo_huber, at=[(1.0, 0.3), (0.5, -2.5)])
+def _(delta, r):
+    root = np.sqrt(1 + (r / delta) ** 2)
+    return 2 * delta * (root - 1) - r * r / (delta * root), r / root
+
+
+@partials(sp.exprel, at=[(0.7,), (-2.0,), (0.0,), (1e-4,)])
+def _(x, *, out):
+    small = np.abs(x) < 1e-2
+    z, y = np.where(small, 1.0, x), np.where(small, x, 0.0)
+    series = 0.5 + y * (1 / 3 + y * (1 / 8 + y * (1 / 30 + y * (1 / 144 + y / 840))))
+    return np.where(small, series, (np.exp(z) - out) / z)
+
+
+@partials(sp.expm1, at=[(0.7,), (-2.0,)])
+def _(x, *, out):
+    return out + 1
+
+
+@partials(sp.log1p, singular=True, at=[(0.7,), (-0.5,)])
+def _(x):
+    return 1 / (1 + x)
+
+
+@partials(sp.exp2, at=[(0.7,), (-2.0,)])
+def _(x, *, out):
+    return np.log(2.0) * out
+
+
+@partials(sp.exp10, at=[(0.7,), (-1.0,)])
+def _(x, *, out):
+    return np.log(10.0) * out
+
+
+@partials(sp.cbrt, singular=True, at=[(0.7,), (-2.0,)])
+def _(x, *, out):
+    return 1 / (3 * out * out)
+
+
+@partials(sp.cosm1, at=[(0.7,)])
+def _(x):
+    return -np.sin(x)
+
+
+@partials(sp.boxcox, at=[(1.7, 0.4), (0.6, -1.2), (1.7, 0.0), (1.7, 1e-6)])
+def _(x, lmbda):
+    return x ** (lmbda - 1), np.log(x) ** 2 * _second_exprel(lmbda * np.log(x))
+
+
+@partials(sp.boxcox1p, at=[(0.7, 0.4), (0.7, 0.0)])
+def _(x, lmbda):
+    return np.exp((lmbda - 1) * np.log1p(x)), np.log1p(x) ** 2 * _second_exprel(lmbda * np.log1p(x))
+
+
+def _second_exprel(x):
+    """The derivative of (exp(x) - 1) / x."""
+    small = np.abs(x) < 1e-2
+    z, y = np.where(small, 1.0, x), np.where(small, x, 0.0)
+    series = 0.5 + y * (1 / 3 + y * (1 / 8 + y * (1 / 30 + y * (1 / 144 + y / 840))))
+    return np.where(small, series, (np.exp(z) * (z - 1) + 1) / (z * z))
+
+
+# ------------------------------------------------------------------------------------------------------- Bessel
+
+@partials(sp.j0, at=[(0.7,), (0.0,), (5.0,)])
+def _(x):
+    return -sp.j1(x)
+
+
+@partials(sp.j1, at=[(0.7,), (0.0,), (5.0,)])
+def _(x):
+    return 0.5 * (sp.j0(x) - sp.jv(2, x))
+
+
+@partials(sp.y0, at=[(0.7,), (5.0,)])
+def _(x):
+    return -sp.y1(x)
+
+
+@partials(sp.y1, at=[(0.7,), (5.0,)])
+def _(x):
+    return 0.5 * (sp.y0(x) - sp.yv(2, x))
+
+
+@partials(sp.jv, at=[(2, 0.7), (1.5, 3.0), (0, 1.0)])
+def _(v, z):
+    return None, 0.5 * (sp.jv(v - 1, z) - sp.jv(v + 1, z))
+
+
+@partials(sp.yn, at=[(2, 0.7), (0, 3.0)])
+def _(n, x):
+    return None, 0.5 * (sp.yv(n - 1, x) - sp.yv(n + 1, x))
+
+
+@partials(sp.yv, at=[(2, 0.7), (1.5, 3.0)])
+def _(v, z):
+    return None, 0.5 * (sp.yv(v - 1, z) - sp.yv(v + 1, z))
+
+
+@partials(sp.i0, at=[(0.7,), (-1.0,)])
+def _(x):
+    return sp.i1(x)
+
+
+@partials(sp.i1, at=[(0.7,), (0.0,)])
+def _(x):
+    return 0.5 * (sp.i0(x) + sp.iv(2, x))
+
+
+@partials(sp.iv, at=[(2, 0.7), (1.5, 3.0)])
+def _(v, z):
+    return None, 0.5 * (sp.iv(v - 1, z) + sp.iv(v + 1, z))
+
+
+@partials(sp.k0, at=[(0.7,), (3.0,)])
+def _(x):
+    return -sp.k1(x)
+
+
+@partials(sp.k1, at=[(0.7,), (3.0,)])
+def _(x):
+    return -0.5 * (sp.k0(x) + sp.kv(2, x))
+
+
+@partials(sp.kn, at=[(2, 0.7), (0, 3.0)])
+def _(n, x):
+    return None, -0.5 * (sp.kv(n - 1, x) + sp.kv(n + 1, x))
+
+
+@partials(sp.kv, at=[(2, 0.7), (1.5, 3.0)])
+def _(v, z):
+    return None, -0.5 * (sp.kv(v - 1, z) + sp.kv(v + 1, z))
+
+
+@partials(sp.i0e, at=[(0.7,), (-1.0,)])
+def _(x, *, out):
+    return sp.i1e(x) - np.sign(x) * out
+
+
+@partials(sp.i1e, at=[(0.7,), (-1.0,)])
+def _(x, *, out):
+    return 0.5 * (sp.i0e(x) + sp.ive(2, x)) - np.sign(x) * out
+
+
+@partials(sp.ive, at=[(2, 0.7), (1.5, 3.0), (1, -0.7)])
+def _(v, z, *, out):
+    return None, 0.5 * (sp.ive(v - 1, z) + sp.ive(v + 1, z)) - np.sign(z) * out
+
+
+@partials(sp.k0e, at=[(0.7,), (3.0,)])
+def _(x, *, out):
+    return out - sp.k1e(x)
+
+
+@partials(sp.k1e, at=[(0.7,), (3.0,)])
+def _(x, *, out):
+    return out - 0.5 * (sp.k0e(x) + sp.kve(2, x))
+
+
+@partials(sp.kve, at=[(2, 0.7), (1.5, 3.0)])
+def _(v, z, *, out):
+    return None, out - 0.5 * (sp.kve(v - 1, z) + sp.kve(v + 1, z))
+
+
+@partials(sp.hankel1, at=[(2, 0.7 + 0.1j)])
+def _(v, z):
+    return None, 0.5 * (sp.hankel1(v - 1, z) - sp.hankel1(v + 1, z))
+
+
+@partials(sp.hankel2, at=[(2, 0.7 + 0.1j)])
+def _(v, z):
+    return None, 0.5 * (sp.hankel2(v - 1, z) - sp.hankel2(v + 1, z))
+
+
+# ------------------------------------------------------------------------- integrals, zeta, hypergeometric, cdfs
+
+@partials(sp.exp1, at=[(0.7,), (3.0,)])
+def _(z):
+    return -np.exp(-z) / z
+
+
+@partials(sp.expi, at=[(0.7,), (-3.0,)])
+def _(x):
+    return np.exp(x) / x
+
+
+@partials(sp.expn, at=[(2, 0.7), (3, 1.5)])
+def _(n, x):
+    return None, -sp.expn(n - 1, x)
+
+
+@partials(sp.spence, at=[(0.7,), (2.0,), (1.0,)])
+def _(z):
+    one = z == 1
+    safe = np.where(one, 2.0, z)
+    return np.where(one, -1.0, np.log(safe) / (1 - safe))
+
+
+@partials(sp.zeta, at=[(2.5, 1.5), (3.0, 0.7)])
+def _(x, q):
+    return None, -x * sp.zeta(x + 1, q)
+
+
+@partials(sp.lambertw, at=[(0.7 + 0.0j,), (3.0 - 1.0j, 1)])
+def _(z, k=0, tol=1e-8, *, out):
+    return np.exp(-out) / (1 + out), None, None
+
+
+@partials(sp.wrightomega, at=[(0.7,), (-2.0,)])
+def _(z, *, out):
+    return out / (1 + out)
+
+
+@partials(sp.ellipk, at=[(0.3,), (-1.5,), (0.0,)])
+def _(m, *, out):
+    zero = m == 0
+    safe = np.where(zero, 0.5, m)
+    return np.where(zero, np.pi / 8, (sp.ellipe(safe) - (1 - safe) * out) / (2 * safe * (1 - safe)))
+
+
+@partials(sp.ellipe, at=[(0.3,), (-1.5,), (0.0,)])
+def _(m, *, out):
+    zero = m == 0
+    safe = np.where(zero, 0.5, m)
+    return np.where(zero, -np.pi / 8, (out - sp.ellipk(safe)) / (2 * safe))
+
+
+@partials(sp.hyp0f1, at=[(1.5, 0.7)])
+def _(v, z):
+    return None, sp.hyp0f1(v + 1, z) / v
+
+
+@partials(sp.hyp1f1, at=[(0.7, 1.5, 0.4)])
+def _(a, b, x):
+    return None, None, a / b * sp.hyp1f1(a + 1, b + 1, x)
+
+
+@partials(sp.hyp2f1, at=[(0.7, 1.2, 2.5, 0.4)])
+def _(a, b, c, z):
+    return None, None, None, a * b / c * sp.hyp2f1(a + 1, b + 1, c + 1, z)
+
+
+@partials(sp.hyperu, at=[(0.7, 1.2, 2.5)])
+def _(a, b, x):
+    return None, None, -a * sp.hyperu(a + 1, b + 1, x)
+
+
+@partials(sp.pdtr, at=[(2.0, 1.3), (4.0, 0.6)])
+def _(k, m):
+    return None, -np.exp(sp.xlogy(np.floor(k), m) - m - sp.gammaln(np.floor(k) + 1))
+
+
+@partials(sp.pdtrc, at=[(2.0, 1.3)])
+def _(k, m):
+    return None, np.exp(sp.xlogy(np.floor(k), m) - m - sp.gammaln(np.floor(k) + 1))
+
+
+@partials(sp.chdtr, at=[(3.0, 1.3)])
+def _(v, x):
+    return None, 0.5 * np.exp(sp.xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - sp.gammaln(0.5 * v))
+
+
+@partials(sp.chdtrc, at=[(3.0, 1.3)])
+def _(v, x):
+    return None, -0.5 * np.exp(sp.xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - sp.gammaln(0.5 * v))
+
+
+def _log_student(df, t):
+    return (sp.gammaln(0.5 * (df + 1)) - sp.gammaln(0.5 * df) - 0.5 * np.log(df * np.pi)
+            - 0.5 * (df + 1) * np.log1p(t * t / df))
+
+
+@partials(sp.stdtr, at=[(3.0, 1.3), (2.5, -0.4)])
+def _(df, t):
+    return None, np.exp(_log_student(df, t))
+
+
+@partials(sp.stdtrit, at=[(3.0, 0.3)])
+def _(df, p, *, out):
+    return None, np.exp(-_log_student(df, out))
+
+
+# ------------------------------------------------------------------------------------------ sums of exponentials
+
+_V, _M = np.array([0.5, -1.5, 2.0]), np.array([[1.0, -2.0, 0.4], [0.5, 1.5, -0.3]])
+_W = np.array([0.3, 1.2, 0.7])
+
+
+def _widened(g, axis, rank, keepdims):
+    if axis is None:
+        return np.reshape(g, (1,) * rank)
+    return g if keepdims else np.expand_dims(g, axis)
+
+
+@adjoint(sp.logsumexp, "a", at=[(_V,), (_M,), (_M, 1), (_M, (0, 1)), (_M, 0, _W), (_M, 1, -_W, True), (_M, 1, None, True), (0.7,)],
+         keywords=[{}, {}, {}, {}, {}, {"return_sign": True}])
+def _(g, out, a, axis=None, b=None, keepdims=False, return_sign=False):
+    if return_sign:
+        g, out = g[0] * out[1], out[0]
+    rank = max(np.ndim(a), np.ndim(b) if b is not None else 0)
+    total = _widened(out, axis, rank, keepdims)
+    part = np.exp(a - np.where(total == -np.inf, 0.0, total)) * _widened(g, axis, rank, keepdims)
+    return unbroadcast(part if b is None else b * part, a)
+
+
+@adjoint(sp.logsumexp, "b")
+def _(g, out, a, axis=None, b=None, keepdims=False, return_sign=False):
+    if return_sign:
+        g, out = g[0] * out[1], out[0]
+    rank = max(np.ndim(a), np.ndim(b))
+    total = _widened(out, axis, rank, keepdims)
+    return unbroadcast(np.exp(a - np.where(total == -np.inf, 0.0, total)) * _widened(g, axis, rank, keepdims), b)
+
+
+@adjoint(sp.softmax, "x", at=[(_V,), (_M,), (_M, 1), (_M, (0, 1))])
+def _(g, out, x, axis=None):
+    return out * (g - np.sum(g * out, axis=axis, keepdims=True))
+
+
+@adjoint(sp.log_softmax, "x", at=[(_V,), (_M,), (_M, 1), (_M, (0, 1))])
+def _(g, out, x, axis=None):
+    return g - np.exp(out) * np.sum(g, axis=axis, keepdims=True)
