@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz import differences
+from tests.fuzz.reduce import shrink
 from tests.fuzz.workers import Task
 
 SEEDS = st.integers(0, 10**6)
@@ -43,3 +44,9 @@ def test_generated_text_is_deterministic_and_can_be_judged(kind, folder):
 def test_differences_refuse_to_judge_at_a_kink():
     with pytest.raises(differences.Unjudged):
         differences.gradient(lambda x: abs(x - 1e-3), (0.0,))
+
+
+def test_reducer_keeps_only_what_fails():
+    source = Task("torture").source(3)
+    small = shrink(source + "if s:\n    t = abs(np.cumsum(x) * 2)\n", lambda text: "np.cumsum(x)" in text)
+    assert small == "t = np.cumsum(x)\n"

@@ -24,7 +24,9 @@ def parser() -> argparse.ArgumentParser:
     cli.add_argument("--count", type=int, default=2000)
     cli.add_argument("--seed", type=int, default=0, help="first seed")
     cli.add_argument("--size", type=int, help="statements per program, about")
-    cli.add_argument("--features", help="programs: comma list of features; with a leading - all but those")
+    cli.add_argument(
+        "--features", help="programs: comma list of features; with a leading - all but those; or numba, typed"
+    )
     cli.add_argument("--jit", action="store_true", help="compile with Numba")
     cli.add_argument("--order", type=int, default=1, choices=[1, 2], help="2: second derivatives too")
     cli.add_argument(

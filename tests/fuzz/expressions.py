@@ -123,9 +123,7 @@ def element(b: Builder) -> str | None:
 
 # ---- floats
 def leaf(b: Builder) -> str:
-    options = [*b.names("float")] * 2
-    if len(options) > 4 and "SCALE" in options:
-        options = [name for name in options if name != "SCALE"] + ["SCALE"]
+    options = [name for name in b.names("float") if name not in b.globals] * 3 + ["SCALE"]
     holders = b.names(lambda kind: kind.tag in ("list", "tuple", "dict") and kind.shape == ())
     options += [item(b, holder) for holder in holders]
     spot = element(b)

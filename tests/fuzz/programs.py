@@ -29,6 +29,22 @@ HEADER = [
     "",
 ]
 
+#: What can have known kinds throughout, and of that what Numba compiles as well.
+NUMBA = """
+    scalar aug_scalar ternary swap chain_assign store augstore slice_store augslice aug_array array alias view
+    reshape alias_choice buffer_swap if return for for_items for_enumerate for_zip while break continue
+    loop_else callee mutating_callee tuple_callee recursion numpy math minmax array2d row_view transpose names
+    int_argument array_result
+""".split()
+TYPED = (
+    NUMBA
+    + """
+    walrus boolean mask fancy out tuple starred nested_function lambda closure defaults for_reversed for_rows
+    comprehension generators map function_argument nonlocal list array_containers match with assert
+""".split()
+)
+PRESETS = {"numba": NUMBA, "typed": TYPED}
+
 
 @dataclass(frozen=True)
 class Program:
@@ -40,9 +56,11 @@ class Program:
 
 
 def select(spec: str | None) -> frozenset[str]:
-    """The features named in a comma list; with a leading `-`, all but those."""
+    """The features named in a comma list; with a leading `-`, all but those; or a preset."""
     if not spec:
         return frozenset(FEATURES)
+    if spec in PRESETS:
+        return frozenset(PRESETS[spec])
     named = {word.strip().lstrip("-") for word in spec.split(",")}
     unknown = named - set(FEATURES)
     if unknown:
@@ -151,4 +169,3 @@ def final(b: Builder) -> str:
         return total
     value = arrays(b, (b.n,), 1)
     return value if wanted.tag == "array" else f"{total}, {value}"
-
