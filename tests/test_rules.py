@@ -1,0 +1,175 @@
+"""Every rule against central differences, at the points that it declares; and hand-derived values at edges."""
+import inspect
+import math
+import operator
+
+import numpy as np
+import pytest
+
+from transad.errors import Unsupported
+from transad.rules import (building, elementwise, indexing, joining, linear, nondiff, quantiles, reductions,  # noqa: F401
+                           registry, scalars, scans, shapes)
+
+RULES = [rule for rule in registry.registered() if not rule.nondiff]
+OWN = tuple(module.__name__ for module in (building, elementwise, indexing, joining, linear, quantiles, reductions,
+                                           scalars, scans, shapes))
+
+
+def declared_in(rule):
+    function = rule.partials or next(iter(rule.adjoints.values()))
+    return getattr(function, "function", function).__module__
+
+
+RULES = [rule for rule in RULES if declared_in(rule) in OWN]
+
+
+# Nested arguments: lists, tuples, arrays, numbers
+
+def is_active(leaf):
+    return not isinstance(leaf, (str, type, slice)) and leaf is not None and np.asarray(leaf).dtype.kind in "fc"
+
+
+def tree_map(function, tree, *rest):
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(tree_map(function, *parts) for parts in zip(tree, *rest, strict=True))
+    return function(tree, *rest)
+
+
+def tree_leaves(tree):
+    return [leaf for part in tree for leaf in tree_leaves(part)] if isinstance(tree, (list, tuple)) else [tree]
+
+
+def direction(rng, leaf):
+    """A random direction of the leaf's shape and field; 0 where the leaf is not finite."""
+    if not is_active(leaf):
+        return 0
+    step = rng.standard_normal(np.shape(leaf))
+    if np.iscomplexobj(leaf):
+        step = step + 1j * rng.standard_normal(np.shape(leaf))
+    step = np.where(np.isfinite(leaf), step, 0.0)
+    return step if np.ndim(leaf) else step.item()
+
+
+def moved(value, step, h):
+    """value + h * step, each array in its own memory layout."""
+    def add(leaf, d):
+        if not is_active(leaf):
+            return leaf
+        return np.add(leaf, h * d, out=np.empty_like(leaf)) if isinstance(leaf, np.ndarray) else leaf + h * d
+    return tree_map(add, value, step)
+
+
+def pairing(g, out):
+    """Re(sum(g * out)), passing over what is not a number."""
+    total = 0.0
+    for weight, leaf in zip(tree_leaves(g), tree_leaves(out), strict=True):
+        if is_active(leaf):
+            total += np.sum(np.real(np.where(np.isfinite(leaf), weight * np.asarray(leaf), 0.0)))
+    return total
+
+
+def slope(function, g, value, step, h=1e-4):
+    """The derivative of <g, function(value)> along step, of fourth order."""
+    at = [pairing(g, function(moved(value, step, k * h))) for k in (-2, -1, 1, 2)]
+    return (8 * (at[2] - at[1]) - (at[3] - at[0])) / (12 * h)
+
+
+def seeded(function, args, kwargs):
+    np.random.seed(3)
+    return function(*args, **kwargs)
+
+
+def arguments_of(rule, args, kwargs):
+    """How to call the function with one argument replaced: (the bound arguments, the names of those active)."""
+    function = rule.partials or next(iter(rule.adjoints.values()))
+    signature = inspect.signature(getattr(function, "function", function))
+    if rule.partials:
+        bound = signature.bind(*args, **({"out": None} if "out" in signature.parameters else {}))
+        return bound, 0, [name for name in bound.arguments if name != "out"]
+    bound = signature.bind(None, None, *args, **kwargs)
+    return bound, 2, [name for name in rule.adjoints if bound.arguments.get(name) is not None]
+
+
+def call_with(rule, bound, skip, name, value):
+    bound = inspect.BoundArguments(bound.signature, dict(bound.arguments))
+    bound.arguments[name] = value
+    kwargs = {key: each for key, each in bound.kwargs.items() if key != "out" or not rule.partials}
+    return seeded(rule.function, bound.args[skip:], kwargs)
+
+
+def pull_back(rule, bound, name, g, out, args, kwargs):
+    """The cotangent of the argument `name`, or None where the rule says that it has none."""
+    if not rule.partials:
+        return rule.adjoints[name](g, out, *args, **kwargs)
+    wants_out = "out" in inspect.signature(rule.partials).parameters
+    found = rule.partials(*args, out=out) if wants_out else rule.partials(*args)
+    partial = found[list(bound.arguments).index(name)] if isinstance(found, tuple) else found
+    if partial is None:
+        return np.zeros(np.shape(bound.arguments[name]))
+    product = np.where(np.asarray(g) == 0, 0.0, g * np.asarray(partial))
+    shape = np.shape(bound.arguments[name])
+    extra = tuple(range(np.ndim(product) - len(shape)))
+    product = np.sum(product, axis=extra)
+    return np.sum(product, axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True).reshape(shape)
+
+
+def check(rule, args, kwargs=None):
+    """Compare the rule with differences for each active argument."""
+    kwargs = kwargs or {}
+    rng = np.random.default_rng(5)
+    bound, skip, names = arguments_of(rule, args, kwargs)
+    checked = 0
+    with np.errstate(all="ignore"):
+        out = seeded(rule.function, args, kwargs)
+        g = tree_map(lambda leaf: np.where(np.isfinite(leaf), direction(rng, leaf), 0.0) if is_active(leaf) else 0.0,
+                     out)
+        g = tree_map(lambda leaf: leaf if np.ndim(leaf) else np.asarray(leaf).item(), g)
+        for name in names:
+            value = bound.arguments[name]
+            if not any(is_active(leaf) for leaf in tree_leaves(value)):
+                continue
+            step = tree_map(lambda leaf: direction(rng, leaf), value)
+            expected = slope(lambda v: call_with(rule, bound, skip, name, v), g, value, step)
+            try:
+                cotangent = pull_back(rule, bound, name, g, out, args, kwargs)
+            except Unsupported:
+                continue
+            if isinstance(cotangent, np.ndarray):
+                value, step = np.asarray(value), np.asarray(step)
+            got = 0.0
+            for leaf, each, d in zip(tree_leaves(value), tree_leaves(cotangent), tree_leaves(step), strict=True):
+                assert np.shape(each) == np.shape(leaf), (name, np.shape(each), np.shape(leaf))
+                got += np.sum(np.real(np.asarray(each) * d)) if is_active(leaf) else 0.0
+            np.testing.assert_allclose(got, expected, rtol=2e-7, atol=2e-8, err_msg=f"{rule.function} {name} {args}")
+            checked += 1
+    return checked
+
+
+def label(rule):
+    return f"{getattr(rule.function, '__module__', '') or ''}.{getattr(rule.function, '__name__', rule.function)}"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=label)
+def test_rule_agrees_with_differences(rule):
+    assert rule.points, "a rule without a point to test it at"
+    for args, kwargs in zip(rule.points, rule.keywords or [{}] * len(rule.points), strict=True):
+        assert check(rule, args, kwargs), f"nothing active in {args}"
+
+
+TAKES_ARRAYS = [rule for rule in RULES if rule.partials
+                and (isinstance(rule.function, np.ufunc) or rule.function.__module__ in ("_operator", "operator"))]
+
+
+@pytest.mark.parametrize("rule", TAKES_ARRAYS, ids=label)
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_elementwise_rule_on_arrays(rule, rank):
+    """Ranks 0 to 3, the arguments broadcast against each other."""
+    points = [point for point in rule.points if all(np.isrealobj(x) for x in point)]
+    columns = [np.array(column) for column in zip(*points, strict=True)]
+    if rank == 0:
+        args = [column[0] * np.ones(()) if column.dtype.kind == "f" else column[0] for column in columns]
+        args = [np.asarray(each) for each in args]
+    else:
+        layouts = [(-1,) + (1,) * (rank - 1), (1,) * (rank - 1) + (-1,)]
+        args = [column.reshape(layout) for column, layout in zip(columns, layouts, strict=False)]
+    assert check(rule, tuple(args))
