@@ -1,4 +1,6 @@
-"""Derivatives of functions that make arrays: conversions, constants, evenly spaced numbers, grids, random numbers."""
+"""Derivatives of functions that make arrays: conversions, constants, even spacings, grids, random numbers."""
+# Parameters mirror NumPy's and are not annotated, whence:
+# pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations
 
 import numpy as np
@@ -122,8 +124,8 @@ def _(g, out, start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0)
             np.sum(weighted * exponents) / base)
 
 
-@adjoint(np.geomspace, "start", "stop", at=[(0.5, 2.0, 5), (V * V, 3.0, 4), (1.5, V * V, 3, False), (0.5, V * V, 4),
-                                            (-1.0, -4.0, 3)], keywords=MIDDLE)
+@adjoint(np.geomspace, "start", "stop", keywords=MIDDLE, at=[
+    (0.5, 2.0, 5), (V * V, 3.0, 4), (1.5, V * V, 3, False), (0.5, V * V, 4), (-1.0, -4.0, 3)])
 def _(g, out, start, stop, num=50, endpoint=True, dtype=None, axis=0):
     rows, values = np.moveaxis(g, axis, 0), np.moveaxis(out, axis, 0)
     far = fractions(num, endpoint, np.ndim(rows))

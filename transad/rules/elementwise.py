@@ -1,8 +1,8 @@
 """Derivatives of NumPy's elementwise functions and of Python's arithmetic operators.
 
-Each partial derivative is finite wherever the function has a slope, also at the zeros of its own subexpressions;
-where it has a kink (ties, 0 of `abs`) the value is the mean of both sides. A formula's value may not be taken at
-a masked point only: the partials are differentiated again, so a mask keeps the neighbourhood right, not the point.
+Each partial derivative is finite wherever the function has a slope, also at the zeros of its subexpressions;
+where it has a kink (ties, 0 of `abs`) the value is the mean of both sides. The partials are differentiated
+again, so where a mask replaces a formula at a point, the masked text has the right slope there too.
 Partials may overflow or divide by zero on the way to a masked value: evaluate them with NumPy's warnings off.
 """
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _(x):
     return 2.0 * x
 
 
-# The exponent y - 1 is replaced by 1 where x = y = 0, so that 0 * 0**-1 does not arise; the factor y does the rest.
-# For d/dy, 0**y is 0 to the right of y = 0: log(0) is replaced by log(1).
+# The exponent y - 1 is replaced by 1 where x = y = 0, so that 0 * 0**-1 does not arise; the factor y does the
+# rest. For d/dy, 0**y is 0 to the right of y = 0: log(0) is replaced by log(1).
 @partials(np.power, np.float_power, operator.pow, pow, math.pow, singular=True,
           at=[(0.7, 1.9), (2.0, -1.5), (1.4, 0.0)])
 def _(x, y, *, out):

@@ -1,4 +1,6 @@
 """Derivatives of functions that pick, order or choose elements, and of interpolation in a table."""
+# Parameters mirror NumPy's and are not annotated, whence:
+# pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations
 
 import numpy as np
@@ -15,8 +17,9 @@ YES = np.array([[True, False, True], [False, False, True]])
 
 # By position
 
-@adjoint(np.take, "a", at=[(V, [1, 3, 1]), (M, 4), (M, [[0, 2], [2, -1]], 1), (T, 1, 1), (V, [5, -6], None, None, "wrap"),
-                           (V, [5, -6], 0, None, "clip"), (M, [], 0)])
+@adjoint(np.take, "a", at=[
+    (V, [1, 3, 1]), (M, 4), (M, [[0, 2], [2, -1]], 1), (T, 1, 1), (V, [5, -6], None, None, "wrap"),
+    (V, [5, -6], 0, None, "clip"), (M, [], 0)])
 def _(g, out, a, indices, axis=None, buffer=None, mode="raise"):
     size = np.size(a) if axis is None else np.shape(a)[axis]
     indices = np.asarray(indices, dtype=np.intp)
@@ -27,8 +30,9 @@ def _(g, out, a, indices, axis=None, buffer=None, mode="raise"):
     return scatter_axis(g, indices, size, axis % np.ndim(a))
 
 
-@adjoint(np.take_along_axis, "arr", at=[(M, np.array([[2, 0, 0], [1, 1, -1]]), 1), (M, np.array([[1, 0, 1]]), 0),
-                                        (M, np.array([4, 4, 0]), None), (T, np.argsort(T, 1), 1)])
+@adjoint(np.take_along_axis, "arr", at=[
+    (M, np.array([[2, 0, 0], [1, 1, -1]]), 1), (M, np.array([[1, 0, 1]]), 0),
+    (M, np.array([4, 4, 0]), None), (T, np.argsort(T, 1), 1)])
 def _(g, out, arr, indices, axis=-1):
     if axis is None:
         return np.reshape(scatter_axis(g, indices, np.size(arr), 0), np.shape(arr))
@@ -72,7 +76,8 @@ def first_true(condlist):
                                       ([V > 1, V > 0], [V, 3.0], V * V)])
 def _(g, out, condlist, choicelist, default=0):
     taken, _ = first_true(condlist)
-    return [unbroadcast(np.where(here, g, 0.0), choice) for here, choice in zip(taken, choicelist, strict=True)]
+    return [unbroadcast(np.where(here, g, 0.0), choice)
+            for here, choice in zip(taken, choicelist, strict=True)]
 
 
 @adjoint(np.select, "default")
@@ -81,8 +86,9 @@ def _(g, out, condlist, choicelist, default=0):
     return unbroadcast(np.where(free, g, 0.0), default)
 
 
-@adjoint(np.choose, "choices", at=[([1, 0, 1, 0], [V, 2.0]), ([[0, 1, 1], [1, 0, 0]], (M, V[:3])),
-                                   ([3, -1, 1, 0], [V, V * 2], None, "wrap"), ([3, -1, 1, 0], [V, V * 2], None, "clip")])
+@adjoint(np.choose, "choices", at=[
+    ([1, 0, 1, 0], [V, 2.0]), ([[0, 1, 1], [1, 0, 0]], (M, V[:3])),
+    ([3, -1, 1, 0], [V, V * 2], None, "wrap"), ([3, -1, 1, 0], [V, V * 2], None, "clip")])
 def _(g, out, a, choices, buffer=None, mode="raise"):
     number = np.asarray(a)
     if mode != "raise":
@@ -192,7 +198,7 @@ def _(g, out, p, discont=None, axis=-1, *, period=6.283185307179586):
 # Interpolation: out = fp[i] + t (fp[i+1] - fp[i]) with t = (x - xp[i]) / (xp[i+1] - xp[i]); at a knot, t = 0.
 
 def located(x, xp, left, right, period):
-    """The knot to the left of each x, the fraction t beyond it, and where x lies inside, below and above the table."""
+    """For each x: the knots on both sides, their distance, the fraction t, whether x is in the table."""
     if period is not None:
         refuse("np.interp", "period", "reduce x with np.mod and extend the table by one period")
     last = len(xp) - 1

@@ -1,4 +1,6 @@
 """Derivatives of functions that put arrays together or take them apart."""
+# Parameters mirror NumPy's and are not annotated, whence:
+# pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations
 
 import itertools
@@ -22,7 +24,8 @@ def cut(g, arrays, axis, widths):
             for a, start, stop in zip(arrays, ends, ends[1:], strict=False)]
 
 
-@adjoint(np.concatenate, "arrays", at=[([V, W],), ([M, M * 2], 1), ((V[:1], M, 2.5), None), ([T, T], -1), ([V],)])
+@adjoint(np.concatenate, "arrays", at=[
+    ([V, W],), ([M, M * 2], 1), ((V[:1], M, 2.5), None), ([T, T], -1), ([V],)])
 def _(g, out, arrays, axis=0, buffer=None, *, dtype=None, casting="same_kind"):
     if axis is None:
         return cut(g, arrays, 0, [np.size(a) for a in arrays])
@@ -93,7 +96,7 @@ def _(g, out, arrays):
     return refill(arrays, iter(cut(np.ravel(g)[origin], flat, 0, [np.size(a) for a in flat])))
 
 
-# Taking apart: the pieces lie end to end, but for boundaries out of order, whose pieces overlap or leave gaps.
+# Taking apart: the pieces lie end to end, but for boundaries out of order, whose pieces overlap.
 
 def rejoined(g, ary, sections, axis):
     """The cotangent of the array that was cut into the pieces `g`."""
@@ -133,7 +136,8 @@ def _(g, out, x, *, axis=0):
 
 # Removing and inserting: by the positions that the same call leaves or fills.
 
-@adjoint(np.delete, "arr", at=[(V, 1), (M, [0, 2], 1), (T, slice(0, 2), 1), (M, 3), (V, np.array([True, False, True]))])
+@adjoint(np.delete, "arr", at=[
+    (V, 1), (M, [0, 2], 1), (T, slice(0, 2), 1), (M, 3), (V, np.array([True, False, True]))])
 def _(g, out, arr, obj, axis=None):
     size = np.size(arr) if axis is None else np.shape(arr)[axis]
     along = 0 if axis is None else axis % np.ndim(arr)
@@ -141,7 +145,7 @@ def _(g, out, arr, obj, axis=None):
 
 
 def inserted(g, arr, obj, axis):
-    """Positions of the old and of the new entries, the latter in the order of the inserted values; and the axis."""
+    """Positions of the old entries, of the new ones in the order of the inserted values; and the axis."""
     size = np.size(arr) if axis is None else np.shape(arr)[axis]
     along = 0 if axis is None else axis % np.ndim(arr)
     landing = np.insert(np.full(size, -1), obj, np.arange(np.shape(g)[along] - size))
@@ -149,8 +153,8 @@ def inserted(g, arr, obj, axis):
     return np.flatnonzero(landing < 0), new[np.argsort(landing[new])], along
 
 
-INSERTS = [(V, 1, 4.0), (V, [2, 0], [4.0, 5.0]), (M, 1, V, 0), (M, 1, M.T, 1), (M, [0, 2], M[:, :2], 1), (M, 2, 0.5),
-           (V, [1, 1], 4.0), (T, -1, 0.3, 1), (V, slice(0, 2), 1.5), (M, [1], M[:, :1], 1)]
+INSERTS = [(V, 1, 4.0), (V, [2, 0], [4.0, 5.0]), (M, 1, V, 0), (M, 1, M.T, 1), (M, [0, 2], M[:, :2], 1),
+           (M, 2, 0.5), (V, [1, 1], 4.0), (T, -1, 0.3, 1), (V, slice(0, 2), 1.5), (M, [1], M[:, :1], 1)]
 
 
 @adjoint(np.insert, "arr", at=INSERTS)
@@ -164,5 +168,5 @@ def _(g, out, arr, obj, values, axis=None):
     _, new, along = inserted(g, arr, obj, axis)
     block = np.take(g, new, along)
     # A single integer puts the axis of insertion first: values of shape (k, ...) become k entries along it.
-    return unbroadcast(np.moveaxis(block, along, 0) if np.ndim(obj) == 0 and not isinstance(obj, slice) else block,
-                       values)
+    single = np.ndim(obj) == 0 and not isinstance(obj, slice)
+    return unbroadcast(np.moveaxis(block, along, 0) if single else block, values)

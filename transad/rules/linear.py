@@ -11,8 +11,8 @@ import numpy as np
 from transad.errors import Unsupported
 from transad.rules.registry import adjoint
 
-__all__ = ["along", "as_axes", "count", "expand", "mask_of", "place_diagonal", "refuse", "scatter_along", "scatter_axis",
-           "slice_axis"]
+__all__ = ["along", "as_axes", "count", "expand", "mask_of", "place_diagonal", "refuse", "scatter_along",
+           "scatter_axis", "slice_axis"]
 
 
 def refuse(function, what, instead):
@@ -33,7 +33,7 @@ def as_axes(axis, ndim):
 
 
 def expand(g, shape, axis, keepdims):
-    """The adjoint of a sum over `axis` of an array of `shape`: `g` repeated along what was summed (a read-only view).
+    """The adjoint of a sum over `axis` of an array of `shape`: `g` repeated (a read-only view).
 
     >>> expand(np.array([1.0, 2.0]), (2, 3), -1, False)
     array([[1., 1., 1.],
@@ -45,7 +45,7 @@ def expand(g, shape, axis, keepdims):
 
 
 def count(shape, axis):
-    """How many elements a reduction over `axis` takes in, as a Python number (which keeps the dtype of arrays)."""
+    """How many elements a reduction takes in, as a Python number (which keeps the dtype of arrays)."""
     return math.prod(shape[each] for each in as_axes(axis, len(shape))) if shape else 1
 
 

@@ -2,6 +2,8 @@
 
 At a tie the cotangent goes to one of the tied elements (the one that sorting puts there).
 """
+# Parameters mirror NumPy's and are not annotated, whence:
+# pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations
 
 import numpy as np
@@ -58,7 +60,7 @@ def positions_past_nan(a, axis, q, method, name):
 
 
 def slope_in_q(g, a, axis, q, method, weights, name):
-    """The cotangent of `q`: the gap between the neighbours in the sorted order, to the right at an element."""
+    """The cotangent of `q`: the gap between neighbours in the sorted order (at an element, to the right)."""
     plain(name, weights)
     if method != "linear":
         refuse(name, f"the position with method={method!r}", "use method='linear'")
@@ -85,7 +87,8 @@ def _(g, out, a, axis=None, buffer=None, overwrite_input=False, keepdims=False):
     return spread(g, a, axis, [(count(np.shape(a), axis) - 1) / 2])
 
 
-@adjoint(np.nanmedian, "a", at=[*MEDIANS[:-1], (HOLES,), (HOLES, 0)], keywords=[{}] * 5 + [{"keepdims": True}])
+@adjoint(np.nanmedian, "a", at=[*MEDIANS[:-1], (HOLES,), (HOLES, 0)],
+         keywords=[{}] * 5 + [{"keepdims": True}])
 def _(g, out, a, axis=None, buffer=None, overwrite_input=False, keepdims=False):
     return spread(g, a, axis, positions_past_nan(a, axis, 0.5, "linear", "np.nanmedian"))
 
@@ -101,35 +104,42 @@ def in_percent(points):
 
 
 @adjoint(np.quantile, "a", at=[*QUANTILES, (M, np.array([[0.23, 0.9, 0.7]]), 1)], keywords=QUANTILE_KEYWORDS)
-def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *,
+      weights=None):
     plain("np.quantile", weights)
     return spread(g, a, axis, sorted_positions(a, axis, q, method))
 
 
 @adjoint(np.percentile, "a", at=in_percent(QUANTILES), keywords=QUANTILE_KEYWORDS)
-def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *,
+      weights=None):
     plain("np.percentile", weights)
     return spread(g, a, axis, sorted_positions(a, axis, np.true_divide(q, 100.0), method))
 
 
 @adjoint(np.quantile, "q")
-def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *,
+      weights=None):
     return slope_in_q(g, a, axis, q, method, weights, "np.quantile")
 
 
 @adjoint(np.percentile, "q")
-def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *,
+      weights=None):
     return slope_in_q(g, a, axis, np.true_divide(q, 100.0), method, weights, "np.percentile") / 100.0
 
 
 @adjoint(np.nanquantile, "a", at=[*QUANTILES, (HOLES, 0.4, 1), (HOLES, QS, 0)], keywords=QUANTILE_KEYWORDS)
-def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *,
+      weights=None):
     plain("np.nanquantile", weights)
     return spread(g, a, axis, positions_past_nan(a, axis, q, method, "np.nanquantile"))
 
 
 @adjoint(np.nanpercentile, "a", at=in_percent([*QUANTILES, (HOLES, 0.4, 1), (HOLES, QS, 0)]),
          keywords=QUANTILE_KEYWORDS)
-def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+def _(g, out, a, q, axis=None, buffer=None, overwrite_input=False, method="linear", keepdims=False, *,
+      weights=None):
     plain("np.nanpercentile", weights)
-    return spread(g, a, axis, positions_past_nan(a, axis, np.true_divide(q, 100.0), method, "np.nanpercentile"))
+    fraction = np.true_divide(q, 100.0)
+    return spread(g, a, axis, positions_past_nan(a, axis, fraction, method, "np.nanpercentile"))

@@ -1,8 +1,10 @@
 """Derivatives of sums, products, means, extrema and their NaN-skipping versions.
 
-Ties of `max` and `min` share the cotangent evenly. Products are differentiated without division, so zeros among the
-factors are harmless. Where a standard deviation is 0 its cotangent is 0 (a subgradient).
+Ties of `max` and `min` share the cotangent evenly. Products are differentiated without division, so zeros
+among the factors are harmless. Where a standard deviation is 0 its cotangent is 0 (a subgradient).
 """
+# Parameters mirror NumPy's and are not annotated, whence:
+# pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations
 
 import numpy as np
@@ -224,7 +226,7 @@ def _(g, out, a, axis=None, buffer=None, keepdims=False):
 # Products
 
 def product_of_others(a, axis):
-    """For each element, the product of the other elements along `axis`: products from the left times from the right.
+    """For each element the product of the others along `axis`: those to the left times those to the right.
 
     >>> product_of_others(np.array([2.0, 0.0, 3.0]), None)
     array([0., 6., 0.])

@@ -1,7 +1,7 @@
 """Derivatives of the `math` module: scalars in, scalars out.
 
-Python's own division, powers and functions raise where NumPy returns an infinity, hence the conditional expressions:
-the slope of `math.sqrt` at 0 is `inf`.
+Python's own division, powers and functions raise where NumPy returns an infinity, hence the conditional
+expressions: the slope of `math.sqrt` at 0 is `inf`.
 """
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _(x):
 
 
 def digamma(x):
-    """The logarithmic derivative of the gamma function, by recurrence and Stirling's series (error near 1e-15).
+    """The logarithmic derivative of the gamma function, by recurrence and Stirling's series.
 
     >>> digamma(1.0) + 0.57721566490153286 < 1e-15
     True

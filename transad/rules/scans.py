@@ -1,4 +1,6 @@
-"""Derivatives of running sums and products, differences, finite-difference gradients and the trapezoid rule."""
+"""Derivatives of running sums and products, differences, np.gradient and the trapezoid rule."""
+# Parameters mirror NumPy's and are not annotated, whence:
+# pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations
 
 import numpy as np
@@ -56,10 +58,13 @@ def cumprod_along(g, a, axis):
 
 def cumprod_of(g, a, axis):
     """The cotangent of a running product; without an axis it runs over the flattened array."""
-    return np.reshape(cumprod_along(g, np.ravel(a), 0), np.shape(a)) if axis is None else cumprod_along(g, a, axis)
+    if axis is None:
+        return np.reshape(cumprod_along(g, np.ravel(a), 0), np.shape(a))
+    return cumprod_along(g, a, axis)
 
 
-@adjoint(np.cumprod, "a", at=[(V,), (M,), (M, 0), (T, -2), (M + 1j, 1), (ZEROS, 1), (ZEROS,), (np.zeros((2, 0)), 1)])
+@adjoint(np.cumprod, "a", at=[(V,), (M,), (M, 0), (T, -2), (M + 1j, 1), (ZEROS, 1), (ZEROS,),
+                              (np.zeros((2, 0)), 1)])
 def _(g, out, a, axis=None, dtype=None, buffer=None):
     return cumprod_of(g, a, axis)
 
@@ -90,7 +95,7 @@ def _(g, out, x, *, axis=None, dtype=None, include_initial=False):
 
 def shifted_pair(low, high, axis):
     """The adjoint of x -> (x[:-1], x[1:]) along `axis`."""
-    gap = np.zeros_like(slice_axis(low, axis, 0, 1) if np.shape(low)[axis] else np.sum(low, axis, keepdims=True))
+    gap = np.zeros_like(np.sum(low, axis, keepdims=True))
     return np.concatenate([low, gap], axis=axis) + np.concatenate([gap, high], axis=axis)
 
 
@@ -145,8 +150,8 @@ def _(g, out, ary, to_end=None, to_begin=None):
             None if to_begin is None else np.reshape(g[:first], np.shape(to_begin)))
 
 
-# np.gradient: row i looks at three neighbours starting at base_i = i - 1 (moved inwards at both ends). Its weights are
-# read off by applying it to three combs, of which comb c is 1 at the positions c, c + 3, c + 6, ...
+# np.gradient: row i looks at three neighbours starting at base_i = i - 1 (moved inwards at both ends). Its
+# weights are read off by applying it to three combs, of which comb c is 1 at the positions c, c + 3, c + 6, ...
 
 def stencil_weights(size, spacing, edge_order):
     """`weights[k, i]` of entry base_i + k in row i, for k = 0, 1, 2."""
@@ -201,7 +206,8 @@ def _(g, out, f, *varargs, axis=None, edge_order=1):
 @adjoint(np.gradient, "varargs")
 def _(g, out, f, *varargs, axis=None, edge_order=1):
     if any(np.ndim(step) for step in varargs):
-        refuse("np.gradient", "the coordinates of its samples", "write the differences out, or pass a scalar spacing")
+        refuse("np.gradient", "the coordinates of its samples",
+               "write the differences out, or pass a scalar spacing")
     single = not isinstance(out, (tuple, list))
     each = [np.sum(-part * value / step) for part, value, (_, step)
             in zip([g] if single else g, [out] if single else out, spacings(f, varargs, axis), strict=True)]

@@ -1,4 +1,6 @@
-"""Derivatives of functions that move the elements of one array: reshaping, axes, flips, tiles, padding, diagonals."""
+"""Derivatives of functions that move the elements of one array: shapes, axes, tiles, padding, diagonals."""
+# Parameters mirror NumPy's and are not annotated, whence:
+# pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations
 
 import numpy as np
@@ -27,7 +29,8 @@ def reordered(g, a, order):
     return np.reshape(g, np.shape(a), order=order)
 
 
-@adjoint(np.ravel, "a", at=[(M,), (T, "F"), (np.asfortranarray(M), "A"), (2.5,), (M, "K"), (np.transpose(T, (1, 0, 2)), "K")])
+@adjoint(np.ravel, "a", at=[(M,), (T, "F"), (np.asfortranarray(M), "A"), (2.5,), (M, "K"),
+                            (np.transpose(T, (1, 0, 2)), "K")])
 def _(g, out, a, order="C"):
     if order != "K":
         return reordered(g, a, order)
@@ -172,11 +175,12 @@ def _(g, out, array, pad_width, mode="constant", *, constant_values=0, reflect_t
     if mode not in MOVING or reflect_type != "even":
         refuse("np.pad", f"mode={mode!r}, reflect_type={reflect_type!r}",
                f"use one of the modes {', '.join(MOVING)}, or np.concatenate")
-    for axis, (size, width) in enumerate(zip(np.shape(array), pad_widths(pad_width, np.ndim(array)), strict=True)):
+    for axis, width in enumerate(pad_widths(pad_width, np.ndim(array))):
+        size = np.shape(array)[axis]
         if mode in ("constant", "empty"):
             g = slice_axis(g, axis, width[0], width[0] + size)
         elif width != (0, 0):
-            g = scatter_axis(g, np.pad(np.arange(size), width, mode), size, axis)
+            g = scatter_axis(g, np.pad(np.arange(size), width, mode=mode), size, axis)
     return g
 
 

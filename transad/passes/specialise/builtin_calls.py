@@ -1,0 +1,278 @@
+"""Python's builtins on abstract values."""
+from __future__ import annotations
+
+import builtins
+import functools
+from typing import TYPE_CHECKING, Any
+
+from transad import ir
+from transad.kinds import BOOL, FLOAT, INT, Array, Scalar, join
+from transad.passes.specialise.values import (UNKNOWN, Closure, Iter, Lst, NotTyped, Obj, Record, Tup, Val, is_array,
+                                              is_scalar)
+from transad.quote import Node, call, constant, expr
+
+if TYPE_CHECKING:
+    from transad.passes.specialise.program import Specialiser
+
+
+def _len(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    v = args[0]
+    if isinstance(v, Tup):
+        return Val(constant(len(v.items)), INT, len(v.items))
+    if isinstance(v, Lst):
+        v = v.array
+    if is_array(v):
+        return Val(call("len", s.atom(v, "a").expr), INT)
+    if isinstance(v, Iter) and v.length:
+        return Val(v.length(), INT)
+    if isinstance(v, Obj) and hasattr(v.value, "__len__"):
+        return Val(constant(len(v.value)), INT, len(v.value))
+    raise NotTyped("len of this value", node)
+
+
+def _range(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    if not 1 <= len(args) <= 3 or not all(is_scalar(a) and a.kind.integer for a in args):
+        raise NotTyped("range of something that is not an integer", node)
+    zero = Val(constant(0), INT, 0)
+    start, stop = (zero, args[0]) if len(args) == 1 else (args[0], args[1])
+    step = args[2].const if len(args) == 3 else 1
+    if not isinstance(step, int) or step == 0:
+        raise NotTyped("a range whose step is not known", node)
+    start, stop = s.fixed(start, "start"), s.fixed(stop, "stop")
+    return s.range_iter(start.expr, stop.expr, step)
+
+
+def _enumerate(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    first = args[1] if len(args) > 1 else keywords.get("start", Val(constant(0), INT, 0))
+    if isinstance(args[0], Tup):
+        return Tup([Tup([s.binary(expr("a + b").op, first, Val(constant(k), INT, k), node) if first.const != 0
+                         else Val(constant(k), INT, k), v]) for k, v in enumerate(args[0].items)], list)
+    inner = s.iter_of(args[0], node)
+    if inner.item is None:
+        raise NotTyped("enumerate of a generator", node)
+
+    def item(i: Node) -> Any:
+        count = Val(i, INT) if first.const == 0 else Val(expr("i + s", i=i, s=first.expr), INT)
+        return Tup([count, inner.item(i)])
+    return Iter(inner.length, item, name=inner.name)
+
+
+def _zip(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    if all(isinstance(a, Tup) for a in args):
+        return Tup([Tup(list(items)) for items in zip(*(a.items for a in args), strict=False)], list)
+    iters = [s.iter_of(a, node) for a in args]
+    if any(i.item is None for i in iters):
+        raise NotTyped("zip of a generator", node)
+
+    def length() -> Node:
+        lengths = [i.length() for i in iters]
+        return lengths[0] if len(lengths) == 1 else s.let("n", Val(call("min", *lengths), INT)).expr
+    return Iter(length, lambda i: Tup([it.item(i) for it in iters]))
+
+
+def _reversed(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    if isinstance(args[0], Tup):
+        return Tup(args[0].items[::-1], list)
+    it = s.iter_of(args[0], node)
+    if it.item is None:
+        raise NotTyped("reversed of a generator", node)
+    n = s.let("n", Val(it.length(), INT)).expr
+    return Iter(lambda: n, lambda i: it.item(expr("n - 1 - i", n=n, i=i)))
+
+
+def _map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    function, iterables = args[0], args[1:]
+    if all(isinstance(a, Tup) for a in iterables):
+        return Tup([s.call_value(function, list(items), {}, node)
+                    for items in zip(*(a.items for a in iterables), strict=False)], list)
+    if len(iterables) == 1:
+        inner = s.iter_of(iterables[0], node)
+        if inner.drive is not None:
+            return Iter(drive=lambda k: inner.drive(lambda v: k(s.call_value(function, [v], {}, node))))
+    zipped = _zip(s, iterables, {}, node)
+    return Iter(zipped.length, lambda i: s.call_value(function, zipped.item(i).items, {}, node))
+
+
+def _filter(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    inner = s.iter_of(args[1], node)
+
+    def drive(k: Any) -> None:
+        def one(v: Any) -> None:
+            kept = v if isinstance(args[0], Obj) and args[0].value is None else s.call_value(args[0], [v], {}, node)
+            s.branch(s.truth(kept, node), lambda: k(v), lambda: None)
+        s.iterate(inner, one, node)
+    return Iter(drive=drive)
+
+
+def _sum(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    start = args[1] if len(args) > 1 else keywords.get("start", Val(constant(0), INT, 0))
+    return s.fold(args[0], start, lambda total, v: s.binary(expr("a + b").op, total, v, node), node, "total")
+
+
+def _reduce(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    function, iterable = args[0], args[1]
+    if len(args) > 2:
+        return s.fold(iterable, args[2], lambda a, v: s.call_value(function, [a, v], {}, node), node, "folded")
+    if isinstance(iterable, Tup) and iterable.items:
+        rest = Tup(iterable.items[1:], list)
+        return s.fold(rest, iterable.items[0], lambda a, v: s.call_value(function, [a, v], {}, node), node, "folded")
+    raise NotTyped("reduce without an initial value", node)
+
+
+def _extreme(sign: str) -> Any:
+    def handler(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        if keywords:
+            raise NotTyped("min or max with a key or default", node)
+        values = args
+        if len(args) == 1:
+            if not isinstance(args[0], Tup):
+                return _extreme_of_iterable(s, args[0], sign, node)
+            values = args[0].items
+        if not values or not all(is_scalar(v) for v in values):
+            raise NotTyped("min or max of these values", node)
+        if all(v.kind.integer for v in values):
+            known = [v.const for v in values]
+            const = (min if sign == "<" else max)(known) if all(isinstance(k, int) for k in known) else UNKNOWN
+            return Val(call("min" if sign == "<" else "max", *(v.expr for v in values)), INT, const)
+        return _better_of(s, values, sign)
+    return handler
+
+
+def _better_of(s: Specialiser, values: list[Any], sign: str) -> Any:
+    frame, slot = s.frame, s.names.fresh("best")
+    values = [s.atom(v, "t") for v in values]
+    frame.vars[slot] = s.assign(frame, slot, values[0])
+    for v in values[1:]:
+        current = frame.vars[slot]
+        kind = join(current.kind, v.kind) or FLOAT
+        test = Val(expr(f"a {sign} b", a=v.expr, b=current.expr), BOOL)
+
+        def take(v: Any = v, kind: Any = kind) -> None:
+            frame.vars[slot] = s.assign(frame, slot, Val(v.expr, kind))
+        s.branch(test, take, lambda: None)
+    return frame.vars.pop(slot)
+
+
+def _extreme_of_iterable(s: Specialiser, v: Any, sign: str, node: Node) -> Any:
+    it = s.iter_of(v, node)
+    if it.item is None or it.length is None:
+        raise NotTyped("min or max of a generator", node)
+    first = it.item(constant(0))
+    rest = Iter(lambda: expr("n - 1", n=it.length()), lambda i: it.item(expr("i + 1", i=i)))
+    return s.fold(rest, first, lambda a, x: _better_of(s, [a, x], sign), node, "best")
+
+
+def _abs(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    if not isinstance(args[0], Val):
+        raise NotTyped("abs of something that is not a number", node)
+    return s.call_numpy("abs" if is_scalar(args[0]) else "np.abs", args, keywords, node)
+
+
+def _float(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    if not args:
+        return Val(constant(0.0), FLOAT)
+    v = args[0]
+    if is_array(v) and v.kind.ndim == 0:
+        raise NotTyped("float of a zero-dimensional array", node)
+    if not is_scalar(v) or v.kind.dtype.startswith("complex"):
+        raise NotTyped("float of something that is not a number", node)
+    return v if v.kind == FLOAT else Val(call("float", v.expr), FLOAT)
+
+
+def _int(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    v = args[0]
+    if not is_scalar(v) or len(args) > 1:
+        raise NotTyped("int of something that is not a number", node)
+    return v if v.kind == INT else Val(call("int", v.expr), INT, int(v.const) if isinstance(v.const, bool) else UNKNOWN)
+
+
+def _bool(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    t = s.truth(args[0], node)
+    return t if t.kind == BOOL else Val(call("bool", t.expr), BOOL)
+
+
+def _pow(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    if len(args) != 2:
+        raise NotTyped("pow with a modulus", node)
+    return s.binary(expr("a ** b").op, args[0], args[1], node)
+
+
+def _round(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    if len(args) == 1 and is_scalar(args[0]):
+        return Val(call("round", args[0].expr), INT)
+    raise NotTyped("round to digits", node)
+
+
+def _print(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    shown = []
+    for a in args:
+        if isinstance(a, Val):
+            shown.append(a.expr)
+        elif isinstance(a, Obj) and isinstance(a.value, str):
+            shown.append(constant(a.value))
+        else:
+            raise NotTyped("print of this value", node)
+    if keywords:
+        raise NotTyped("print with keywords", node)
+    s.emit(ir.Do(call("print", *shown)))
+    return Obj(None)
+
+
+def _isinstance(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    v, cls = args
+    classes = [c.value for c in cls.items] if isinstance(cls, Tup) else [getattr(cls, "value", None)]
+    import numpy as np
+    if is_array(v):
+        known = np.ndarray
+    elif isinstance(v, Tup | Record):
+        known = v.cls
+    elif isinstance(v, Obj):
+        return _known(isinstance(v.value, tuple(classes)))
+    elif isinstance(v, Closure):
+        return _known(any(c in (object,) for c in classes))
+    else:
+        raise NotTyped("isinstance of a number", node)
+    if not all(isinstance(c, type) for c in classes):
+        raise NotTyped("isinstance with these classes", node)
+    return _known(issubclass(known, tuple(classes)))
+
+
+def _sequence(cls: type) -> Any:
+    def handler(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        if not args:
+            return Tup([], cls)
+        if isinstance(args[0], Tup):
+            return Tup(list(args[0].items), cls)
+        if isinstance(args[0], Lst):
+            return args[0]
+        return Lst(s.collected(s.iter_of(args[0], node), node))
+    return handler
+
+
+def _any_all(value: bool) -> Any:
+    def handler(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        if isinstance(args[0], Tup):
+            out = _known(not value)
+            for item in args[0].items:
+                t = s.truth(item, node)
+                out = Val(expr("a or b" if value else "a and b", a=out.expr, b=t.expr), BOOL)
+            return out
+        raise NotTyped("any or all of an iterator", node)
+    return handler
+
+
+def _hasattr(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    raise NotTyped("hasattr and getattr", node)
+
+
+def _known(value: bool) -> Val:
+    return Val(constant(bool(value)), BOOL, bool(value))
+
+
+BUILTINS: dict[Any, Any] = {
+    len: _len, range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map, filter: _filter,
+    sum: _sum, builtins.min: _extreme("<"), builtins.max: _extreme(">"), abs: _abs, float: _float, int: _int,
+    bool: _bool, pow: _pow, round: _round, print: _print, isinstance: _isinstance, list: _sequence(list),
+    tuple: _sequence(tuple), any: _any_all(True), all: _any_all(False), functools.reduce: _reduce}
+
+__all__ = ["BUILTINS", "Array", "Scalar"]

@@ -1,0 +1,378 @@
+"""Loops, comprehensions and everything that is iterated."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+from transad import ir
+from transad.kinds import INT, Array, Scalar, join
+from transad.passes.specialise.values import (UNKNOWN, Frame, Iter, Lst, NotTyped, Obj, Record, Tup, Val, is_array,
+                                              is_scalar)
+from transad.quote import Node, call, constant, expr, name, show
+
+if TYPE_CHECKING:
+    from transad.passes.specialise.program import Specialiser
+
+_UNROLLED = 64
+
+
+class Loops:
+    """The part of the specialiser that handles loops."""
+
+    def fixed(self: Specialiser, v: Val, wanted: str) -> Val:
+        """An integer bound that cannot change while the loop runs."""
+        if isinstance(v.expr, gast.Constant):
+            return v
+        if isinstance(v.expr, gast.Name) or (v.const is not UNKNOWN and isinstance(v.const, int)):
+            return v
+        return v
+
+    def range_iter(self: Specialiser, start: Node, stop: Node, step: int) -> Iter:
+        def length() -> Node:
+            if step == 1 and show(start) == "0":
+                return stop
+            if step == 1:
+                return expr("max(b - a, 0)", a=start, b=stop)
+            return call("len", call("range", start, stop, constant(step)))
+
+        def item(i: Node) -> Val:
+            if show(start) == "0" and step == 1:
+                return Val(i, INT)
+            offset = i if step == 1 else expr("k * i", k=constant(step), i=i)
+            return Val(offset if show(start) == "0" else expr("a + i", a=start, i=offset), INT)
+        return Iter(length, item, (start, stop, step))
+
+    def iter_of(self: Specialiser, v: Any, node: Node) -> Iter:
+        if isinstance(v, Iter):
+            return v
+        if isinstance(v, Lst):
+            v = v.array
+        if is_array(v) and v.kind.ndim:
+            a = self.atom(v, "a")
+            return Iter(lambda: call("len", a.expr), lambda i: self.load(a, [Val(i, INT)], node))
+        if isinstance(v, Tup) and v.items and all(is_scalar(x) for x in v.items):
+            return self.iter_of(self.as_array(v, node), node)
+        raise NotTyped("this value is iterated", node)
+
+    def iter_item(self: Specialiser, it: Iter, node: Node) -> Any:
+        k = self.eval(node.slice)
+        if it.item is None or not is_scalar(k):
+            raise NotTyped("an item of a generator", node)
+        if isinstance(k.const, int) and k.const < 0:
+            return it.item(expr("n + k", n=it.length(), k=k.expr))
+        if isinstance(k.const, int):
+            return it.item(k.expr)
+        raise NotTyped("an item of an iterator at a computed index", node)
+
+    def iterate(self: Specialiser, v: Any, body: Callable[[Any], None], node: Node, wanted: str = "i") -> None:
+        """Emit the loop that runs `body` on every item."""
+        if isinstance(v, Tup):
+            if len(v.items) > _UNROLLED:
+                raise NotTyped("a long tuple is iterated", node)
+            for item in v.items:
+                before = len(self.buffer)
+                body(item)
+                if any(isinstance(s, ir.Exit) and s.how != "raise" for s in ir.walk(self.buffer[before:])):
+                    raise NotTyped("break or continue in a loop over a tuple", node)
+            return
+        it = self.iter_of(v, node)
+        if it.drive is not None:
+            it.drive(body)
+            return
+        if it.span is not None:
+            start, stop, step = it.span
+            self.emit_for(start, stop, step, lambda i: body(Val(i, INT)), wanted)
+            return
+        self.emit_for(constant(0), it.length(), 1, lambda i: body(it.item(i)), wanted)
+
+    def emit_for(self: Specialiser, start: Node, stop: Node, step: int, body: Callable[[Node], None],
+                 wanted: str) -> None:
+        line, source = self.line, self.source
+        start, stop = self.loop_bound(start), self.loop_bound(stop)
+
+        def make() -> ir.Statement:
+            var = wanted if wanted in self.own else self.names.fresh(wanted)
+            self.own.discard(var)
+            self.kinds[var] = INT
+            outer, self.buffer = self.buffer, []
+            body(name(var))
+            inner, self.buffer = self.buffer, outer
+            return ir.For(var, start, stop, step, inner, line=line, source=source)
+        self.settle(make)
+
+    def loop_bound(self: Specialiser, bound: Node) -> Node:
+        """A bound as the loop read it: named if the body may assign what it reads. (Decided by the reverse pass,
+        which sees the versions; here only compound bounds are kept as they are.)"""
+        return bound
+
+    def settle(self: Specialiser, make: Callable[[], ir.Statement]) -> None:
+        """Build a loop until the kinds of the variables it carries are stable."""
+        for _ in range(12):
+            start_names, start_own = set(self.names.taken), set(self.own)
+            kinds, slots = dict(self.kinds), [(f, dict(f.slots)) for f in self.frames]
+            head, buffer, count = self.snapshot(), list(self.buffer), len(self.frames)
+            lowered, constants = dict(self.lowered), dict(self.constants)
+            statement = make()
+            changes = self.carried(head, statement.body)     # type: ignore[attr-defined]
+            if not changes:
+                self.emit_loop(statement)
+                self.close(head)
+                return
+            self.names.taken, self.own, self.kinds, self.buffer = start_names, start_own, kinds, buffer
+            self.lowered, self.constants = lowered, constants
+            del self.frames[count:]
+            for frame, known in slots:
+                frame.slots = known
+            self.restore(head)
+            for frame, key, value in changes:
+                frame.vars[key] = self.canonical(frame, key, frame.vars[key], value)
+        raise NotTyped("the kinds of the variables of this loop do not settle")
+
+    def emit_loop(self: Specialiser, statement: ir.Statement) -> None:
+        line, source = statement.line, statement.source
+        self.buffer.append(statement)
+        statement.line, statement.source = line, source
+
+    def close(self: Specialiser, head: list[tuple[Frame, dict[str, Any]]]) -> None:
+        """After the loop: variables that existed before keep their residual name, without a known value."""
+        for frame, variables in head:
+            for key, old in variables.items():
+                if key in frame.vars and frame.vars[key] is not old:
+                    frame.vars[key] = _same(old, frame.vars[key])
+
+    def carried(self: Specialiser, head: list[tuple[Frame, dict[str, Any]]],
+                body: ir.Block) -> list[tuple[Frame, str, Any]]:
+        """The variables whose state at the end of a trip does not fit their state at its start."""
+        changes = []
+        written = ir.assigned(body)
+        for frame, variables in head:
+            for key, old in variables.items():
+                new = frame.vars.get(key)
+                if not self.fits(old, new, written):
+                    changes.append((frame, key, new))
+        return changes
+
+    def fits(self: Specialiser, old: Any, new: Any, written: set[str]) -> bool:
+        if isinstance(old, Val) and isinstance(new, Val):
+            same = show(old.expr) == show(new.expr)
+            if isinstance(old.expr, gast.Name) and old.expr.id in written and old.const is not UNKNOWN:
+                return False
+            return same and self.kinds.get(show(old.expr), old.kind) == old.kind and join(
+                old.kind, new.kind) == old.kind
+        if isinstance(old, Tup) and isinstance(new, Tup) and len(old.items) == len(new.items):
+            return all(self.fits(a, b, written) for a, b in zip(old.items, new.items, strict=True))
+        if isinstance(old, Record) and isinstance(new, Record) and old.fields.keys() == new.fields.keys():
+            return all(self.fits(old.fields[k], new.fields[k], written) for k in old.fields)
+        if isinstance(old, Obj) and isinstance(new, Obj):
+            return old.value is new.value
+        return old is new or type(old).__name__ == "_Conflict" or (
+            type(old) is type(new) and getattr(old, "node", old) is getattr(new, "node", new))
+
+    def canonical(self: Specialiser, frame: Frame, path: str, old: Any, new: Any) -> Any:
+        """The variable moved into a residual variable of its own, wide enough for what a trip leaves in it."""
+        if isinstance(old, Val) and isinstance(new, Val):
+            kind = join(old.kind, new.kind)
+            if kind is None:
+                return _conflict(path)
+            slot = self.residual(frame, path, kind)
+            value = old.expr
+            if kind == Scalar("float64") and isinstance(value, gast.Constant) and type(value.value) is int:
+                value = constant(float(value.value))
+            if show(value) != slot:
+                self.emit(ir.Let(slot, value))
+            return Val(name(slot), self.kinds[slot] if isinstance(kind, Scalar) else kind)
+        if isinstance(old, Tup) and isinstance(new, Tup) and len(old.items) == len(new.items):
+            return Tup([self.canonical(frame, f"{path}_{k}", a, b) if not self.fits(a, b, set()) else a
+                        for k, (a, b) in enumerate(zip(old.items, new.items, strict=True))], old.cls)
+        if isinstance(old, Record) and isinstance(new, Record):
+            return Record(old.cls, {f: self.canonical(frame, f"{path}_{f}", old.fields[f], new.fields[f])
+                                    for f in old.fields})
+        if isinstance(new, type(None)):
+            return old
+        return _conflict(path)
+
+    def for_loop(self: Specialiser, s: Node) -> None:
+        iterable = self.eval(s.iter)
+        target_names = {t.id for t in gast.walk(s.target) if isinstance(t, gast.Name)}
+        wanted = s.target.id if isinstance(s.target, gast.Name) and isinstance(iterable, Iter) and (
+            iterable.span is not None) and not (target_names & _stored(s.body)) else "i"
+        if wanted == "_":
+            wanted = "trip"
+
+        def body(item: Any) -> None:
+            if isinstance(s.target, gast.Name) and isinstance(item, Val) and show(item.expr) == s.target.id:
+                self.frame.vars[s.target.id] = item
+            elif isinstance(s.target, gast.Name) and s.target.id == "_":
+                self.frame.vars["_"] = item
+            else:
+                self.at(s)
+                self.bind(s.target, item)
+            self.run(s.body)
+        if isinstance(iterable, Iter) and iterable.drive is not None and any(
+                isinstance(n, gast.Break | gast.Continue) for b in s.body for n in gast.walk(b)):
+            raise NotTyped("break or continue in a loop over a generator", s)
+        self.iterate(iterable, body, s, wanted)
+
+    def while_loop(self: Specialiser, s: Node) -> None:
+        line, source = self.line, self.source
+
+        def make() -> ir.Statement:
+            outer, self.buffer = self.buffer, []
+            test = self.truth(self.eval(s.test), s)
+            if self.buffer or test.const is not UNKNOWN:
+                prelude = self.buffer
+                if test.const is UNKNOWN:
+                    arms: ir.Block = []
+                    self.buffer = arms
+                    before = self.snapshot()
+                    self.run(s.body)
+                    inner = [*prelude, ir.If(expr("not t", t=test.expr),
+                                             [ir.Exit("break", line=line)], arms, line=line)]
+                    self.join_after_break(before, inner)
+                elif test.const:
+                    self.run(s.body)
+                    inner = self.buffer
+                else:
+                    inner = [ir.Exit("break", line=line)]
+                self.buffer = outer
+                return ir.While(constant(True), inner, line=line, source=source)
+            self.run(s.body)
+            inner, self.buffer = self.buffer, outer
+            return ir.While(test.expr, inner, line=line, source=source)
+        self.settle(make)
+
+    def join_after_break(self: Specialiser, before: list[tuple[Frame, dict[str, Any]]], inner: ir.Block) -> None:
+        """Merge the state of `if not test: break` with that of the body."""
+        arm = inner[-1]
+        assert isinstance(arm, ir.If)
+        after = self.snapshot()
+        for (frame, at_break), (_, at_end) in zip(before, after, strict=False):
+            for key in at_break:
+                if key in at_end and at_break[key] is not at_end[key]:
+                    frame.vars[key] = self.merge(frame, key, at_break[key], at_end[key], arm.then, arm.orelse)
+
+    # -- folds and comprehensions -----------------------------------------------------------------------------------
+    def fold(self: Specialiser, iterable: Any, start: Any, step: Callable[[Any, Any], Any], node: Node,
+             wanted: str) -> Any:
+        """The running combination of all items, from `start`."""
+        frame, slot = self.frame, self.names.fresh(wanted)
+        if isinstance(iterable, Tup):
+            for v in iterable.items:
+                start = step(start, v) if not (isinstance(start, Val) and start.const == 0 and wanted == "total"
+                                               and is_scalar(v)) else v
+            return start
+        frame.vars[slot] = self.assign(frame, slot, start)
+
+        def body(v: Any) -> None:
+            frame.vars[slot] = self.assign(frame, slot, step(frame.vars[slot], v))
+        self.iterate(iterable, body, node)
+        return frame.vars.pop(slot)
+
+    def eval_GeneratorExp(self: Specialiser, node: Node) -> Any:
+        return self.comprehension(node)
+
+    def eval_ListComp(self: Specialiser, node: Node) -> Any:
+        it = self.comprehension(node)
+        if isinstance(it, Tup):
+            return Tup(it.items, list)
+        if it.length is not None:
+            return Lst(self.collected(it, node))
+        raise NotTyped("a list whose length is not known beforehand", node)
+
+    def comprehension(self: Specialiser, node: Node) -> Any:
+        frame = Frame(self.frame.name, self.frame.globals, self.frame, inlined=True, filename=self.frame.filename)
+        self.frames.append(frame)
+        first = node.generators[0]
+        source = self.eval(first.iter)
+        if len(node.generators) == 1 and not first.ifs:
+            if isinstance(source, Tup):
+                return Tup([self.element(node, first, v, frame) for v in source.items], list)
+            inner = self.iter_of(source, node)
+            if inner.item is not None:
+                return Iter(inner.length, lambda i: self.element(node, first, inner.item(i), frame))
+        return Iter(drive=lambda k: self.driven(node, 0, source, frame, k))
+
+    def element(self: Specialiser, node: Node, generator: Node, item: Any, frame: Frame) -> Any:
+        return self.inside(frame, lambda: (self.bind(generator.target, item), self.eval(node.elt))[1])
+
+    def inside(self: Specialiser, frame: Frame, run: Callable[[], Any]) -> Any:
+        outer, self.frame = self.frame, frame
+        try:
+            return run()
+        finally:
+            self.frame = outer
+
+    def driven(self: Specialiser, node: Node, depth: int, source: Any, frame: Frame, k: Callable[[Any], None]) -> None:
+        generator = node.generators[depth]
+
+        def one(item: Any) -> None:
+            def run() -> None:
+                self.bind(generator.target, item)
+                self.conditions(generator.ifs, lambda: self.deeper(node, depth, frame, k))
+            self.inside(frame, run)
+        self.iterate(source, one, node)
+
+    def conditions(self: Specialiser, tests: list[Node], then: Callable[[], None]) -> None:
+        if not tests:
+            then()
+            return
+        test = self.truth(self.eval(tests[0]), tests[0])
+        if test.const is not UNKNOWN:
+            if test.const:
+                self.conditions(tests[1:], then)
+            return
+        self.branch(test, lambda: self.conditions(tests[1:], then), lambda: None)
+
+    def deeper(self: Specialiser, node: Node, depth: int, frame: Frame, k: Callable[[Any], None]) -> None:
+        if depth + 1 < len(node.generators):
+            self.driven(node, depth + 1, self.eval(node.generators[depth + 1].iter), frame, k)
+            return
+        value = self.eval(node.elt)
+        assert frame.parent is not None
+        self.inside(frame.parent, lambda: k(value))
+
+    def collected(self: Specialiser, it: Iter, node: Node) -> Val:
+        """The items in a new array."""
+        if it.length is None or it.item is None:
+            raise NotTyped("items whose number is not known beforehand", node)
+        n = self.let("n", Val(it.length(), INT))
+        probe_names, buffer, kinds = set(self.names.taken), self.buffer, dict(self.kinds)
+        before, self.buffer = self.snapshot(), []
+        slots = [(f, dict(f.slots)) for f in self.frames]
+        item = it.item(constant(0))
+        self.buffer, self.names.taken, self.kinds = buffer, probe_names, kinds
+        for frame, known in slots:
+            frame.slots = known
+        self.restore(before)
+        if not is_scalar(item):
+            raise NotTyped("a list of things that are not numbers", node)
+        dtype = item.kind.dtype
+        made = call("np.empty", n.expr) if dtype == "float64" else call("np.empty", n.expr, name(f"np.{_np(dtype)}"))
+        out = self.let("items", Val(made, Array(dtype, 1)))
+
+        def body(i: Node) -> None:
+            value = it.item(i)
+            self.emit(ir.Store(show(out.expr), [i], value.expr))
+        self.emit_for(constant(0), n.expr, 1, body, "i")
+        return out
+
+
+def _np(dtype: str) -> str:
+    return "bool_" if dtype == "bool" else dtype
+
+
+def _stored(stmts: list[Node]) -> set[str]:
+    return {n.id for s in stmts for n in gast.walk(s) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
+
+
+def _same(old: Any, new: Any) -> Any:
+    if isinstance(old, Val) and isinstance(new, Val):
+        return Val(new.expr, new.kind, old.const if old.const is new.const else UNKNOWN)
+    return new
+
+
+def _conflict(path: str) -> Any:
+    from transad.passes.specialise.program import _Conflict
+    return _Conflict(path)

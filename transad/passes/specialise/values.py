@@ -1,0 +1,126 @@
+"""What a name can mean while a program is specialised: a residual expression or something known already."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from transad.kinds import Array, Kind, Scalar
+from transad.quote import Node
+
+
+class NotTyped(Exception):
+    """The typed path cannot express this; the recorded path can, or an error tells the user."""
+
+    def __init__(self, reason: str, node: Node | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = getattr(node, "lineno", None) or 0
+        self.column = getattr(node, "col_offset", None) or 0
+        self.filename = ""
+
+
+UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "UNKNOWN"})()
+
+
+@dataclass
+class Val:
+    """A number or an array: its expression in the residual program, its kind, and its value where that is known."""
+
+    expr: Node
+    kind: Kind
+    const: Any = UNKNOWN
+
+
+@dataclass
+class Obj:
+    """An object known now: a function, a module, a class, None, a text, a dtype."""
+
+    value: Any
+
+
+@dataclass
+class Tup:
+    """A tuple (or namedtuple, or a list that never changes its length) whose items are tracked one by one."""
+
+    items: list[Any]
+    cls: type = tuple
+
+
+@dataclass
+class Record:
+    """A dataclass instance or another object whose attributes are tracked one by one."""
+
+    cls: type
+    fields: dict[str, Any]
+
+
+@dataclass
+class Span:
+    """A slice object."""
+
+    lower: Any
+    upper: Any
+    step: Any
+
+
+@dataclass
+class Method:
+    """A method that has not been called yet."""
+
+    owner: Any
+    name: str
+
+
+@dataclass(eq=False)
+class Closure:
+    """A function of the user: its tree, and the frame in which it was defined."""
+
+    node: Node
+    frame: Frame
+    defaults: dict[str, Any]
+    name: str
+    key: Any = None
+
+
+@dataclass(eq=False)
+class Frame:
+    """The variables of one activation of a function."""
+
+    name: str
+    globals: dict[str, Any]
+    parent: Frame | None = None
+    vars: dict[str, Any] = field(default_factory=dict)
+    slots: dict[Any, str] = field(default_factory=dict)
+    outer_names: dict[str, Frame | None] = field(default_factory=dict)
+    inlined: bool = False
+    filename: str = ""
+
+
+@dataclass
+class Iter:
+    """Something to iterate over by index: its length and its item at an index.
+
+    `span` is (start, stop, step) where the items are just these integers. `drive`, where set, runs its own loops
+    (a generator expression, a filter) and calls back once per item; it has no length."""
+
+    length: Callable[[], Node] | None = None
+    item: Callable[[Node], Any] | None = None
+    span: tuple[Node, Node, int] | None = None
+    drive: Callable[[Callable[[Any], None]], None] | None = None
+    name: str = "i"
+
+
+def is_array(v: Any) -> bool:
+    return isinstance(v, Val) and isinstance(v.kind, Array)
+
+
+def is_scalar(v: Any) -> bool:
+    return isinstance(v, Val) and isinstance(v.kind, Scalar)
+
+
+@dataclass
+class Lst:
+    """A list of numbers made at run time and only read: held in an array."""
+
+    array: Val

@@ -1,0 +1,123 @@
+"""The adjoint of each kind of record that is not a pair of scalar partials.
+
+A record is a tape entry (x, y, function); function(context, slot, entry) takes the cotangent of what the record made
+and adds to the cotangents of what it was made from. The text is differentiated again for higher orders.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .records import last_writers, repeats, restore, thaw
+from .strided import is_complex, tracked
+
+__all__ = ["adjoint_rule", "copied", "element", "gathered", "loaded", "partials_rule", "projected", "stored"]
+
+
+def copied(context: Any, slot: int, entry: tuple) -> None:
+    """y = x.copy(), also with another dtype."""
+    context.accumulate(entry[0], context.cotangent(entry[1]))
+
+
+def projected(context: Any, slot: int, entry: tuple) -> None:
+    """A scalar copied into a slot of its own (complex from real: the real part flows back)."""
+    g = context.slots[slot]
+    if g or tracked(g):
+        context.accumulate(entry[0], g)
+
+
+def loaded(context: Any, slot: int, entry: tuple) -> None:
+    """s = a[i], one element."""
+    g = context.slots[slot]
+    if g or tracked(g):
+        shadow = context.shadows.of(entry[0])
+        if is_complex(g) and not is_complex(shadow):
+            g = g.real
+        shadow[entry[1]] += g
+
+
+def gathered(context: Any, slot: int, entry: tuple) -> None:
+    """b = a[i] with arrays or masks in i: a copy."""
+    source, made, index = entry[0], entry[1][0], thaw(entry[1][1])
+    g = context.cotangent(made)
+    if g is None:
+        return
+    shadow = context.shadows.of(source)
+    if repeats(index):
+        np.add.at(shadow, index, g)
+    else:
+        shadow[index] += g
+
+
+def stored(context: Any, slot: int, entry: tuple) -> None:
+    """a[i] = v: take, clear, add."""
+    array, index, value = entry[0], thaw(entry[1][0]), entry[1][1]
+    if not context.shadows.has(array):
+        return
+    shadow = context.shadows.of(array)
+    if value is None:
+        shadow[index] = 0.0
+        return
+    g = shadow[index]
+    if np.ndim(g):
+        g = np.copy(g)
+    shadow[index] = 0.0
+    if repeats(index):
+        g = g * last_writers(array, index)
+    context.accumulate(value, g)
+
+
+def partials_rule(context: Any, slot: int, entry: tuple) -> None:
+    """An elementwise function: cotangent times partial derivative."""
+    record = entry[0]
+    g = context.cotangent(record.out)
+    if g is None:
+        return
+    args, out = restore(record.args), restore(record.saved_out)
+    for part, takes_out, target in record.targets:
+        p = part(*args, out=out) if takes_out else part(*args)
+        if p is not None:
+            context.accumulate(target, _kept(g, p) if record.singular else g * p)
+
+
+def element(context: Any, slot: int, entry: tuple) -> None:
+    """A scalar elementwise result with its partials at hand: entry[1] is a list of (target, partial)."""
+    g = context.slots[slot]
+    if g or tracked(g):
+        for target, p in entry[1]:
+            context.accumulate(target, g * p)
+
+
+def _kept(g: Any, p: Any) -> Any:
+    """g * p where a zero cotangent wins over an infinite or undefined partial."""
+    if np.all(np.isfinite(p)):
+        return g * p
+    return g * np.where((np.asarray(g) == 0) & ~np.isfinite(p), 0.0, p)
+
+
+def adjoint_rule(context: Any, slot: int, entry: tuple) -> None:
+    """A function with one adjoint per argument."""
+    record = entry[0]
+    if record.several:
+        g = tuple([context.cotangent(o) for o in record.out])
+        if all([c is None for c in g]):
+            return
+        g = tuple([_zero_like(o) if c is None else c for c, o in zip(g, record.out)])
+    else:
+        g = context.cotangent(record.out)
+        if g is None or (record.singular and not tracked(g) and not np.any(g)):
+            return
+    args, kwargs, out = restore(record.args), restore(record.kwargs), restore(record.saved_out)
+    shared = {}
+    for function, position, target in record.targets:
+        if position is None:
+            context.accumulate(target, function(g, out, *args, **kwargs))
+        else:
+            if function not in shared:
+                shared[function] = function(g, out, *args, **kwargs)
+            context.accumulate(target, shared[function][position])
+
+
+def _zero_like(out: Any) -> Any:
+    return np.zeros(np.shape(out), np.result_type(out, np.float32) if np.ndim(out) else None)[()]

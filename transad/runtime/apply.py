@@ -1,0 +1,246 @@
+"""Apply a function that has a rule, and record it in every live sweep in which an argument is active."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import MissingRule
+from ..rules.registry import Rule
+from .activity import active_in, deepest, lower
+from .adjoints import adjoint_rule, copied, element, partials_rule
+from .memory import before_write, root_of
+from .records import Record, store
+from .rule_parts import AdjointParts, PartialParts, adjoint_parts, partial_parts
+from .sweep import Sweep, live, pop, push  # noqa: F401
+from .var import KIND, VAR_OF, VARS, make_var
+
+__all__ = ["apply", "filler", "register"]
+
+# Arguments of functions with adjoints through which no derivative flows even when they are active.
+_CONDITIONS = frozenset({"condition", "where", "indices", "mask", "axis", "shape", "condlist", "choicelist_index",
+                         "dtype", "k", "decimals", "ord", "tol", "rtol", "atol", "bins", "q_index", "repeats",
+                         "indices_or_sections", "side", "sorter", "kth"})
+_WRITERS = ("out", "where")
+
+
+def apply(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
+    """`function(*args, **kwargs)`, recorded by `rule`."""
+    stack = live()
+    if not stack:
+        return function(*args, **kwargs)
+    if kwargs and kwargs.get("out") is not None:
+        return _into(function, rule, args, kwargs)
+    return _apply(function, rule, args, kwargs, stack, len(stack))
+
+
+def _into(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
+    """The `out=` form: compute, then store through the same machinery as an assignment."""
+    from .indexing import setitem
+    rest = {k: v for k, v in kwargs.items() if k not in _WRITERS}
+    out = kwargs["out"]
+    where = kwargs.get("where", True)
+    if isinstance(function, np.ufunc) or where is True:
+        pass
+    else:
+        rest["where"], where = where, True
+    outs = out if isinstance(out, tuple) else (out,)
+    stack = live()
+    if deepest([args, list(rest.values()), outs], stack, len(stack)) < 0:
+        for each in outs:
+            if each is not None:
+                before_write(each)
+        return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
+    result = apply(function, rule, args, rest)
+    results = result if isinstance(result, tuple) else (result,)
+    for each, value in zip(outs, results, strict=False):
+        if each is None:
+            continue
+        if not np.can_cast(np.result_type(value), each.dtype, "same_kind"):
+            raise TypeError(f"cannot cast the result of {_name(function)} to {each.dtype} of out=")
+        if where is True:
+            setitem(value, each, Ellipsis)
+        else:
+            mask = np.broadcast_to(where, each.shape)
+            from .calls import call
+            setitem(call(np.broadcast_to, value, each.shape)[mask] if np.ndim(value) else value, each, mask)
+    return out if not isinstance(out, tuple) or len(out) > 1 else out[0]
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+
+
+def _apply(function: Callable, rule: Rule, args: tuple, kwargs: dict, stack: list[Sweep], limit: int) -> Any:
+    depth = deepest(args, stack, limit)
+    if kwargs and depth < limit - 1:
+        depth = deepest(list(kwargs.values()), stack, limit, depth)
+    if depth < 0:
+        return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
+    sweep = stack[depth]
+    inner_args, inner_kwargs = lower(args, depth, stack), lower(kwargs, depth, stack)
+    out = _apply(function, rule, inner_args, inner_kwargs, stack, depth)
+    if rule.nondiff or not _carries(out):
+        return out
+    here_args, here_kwargs = lower(args, depth + 1, stack), lower(kwargs, depth + 1, stack)
+    if rule.partials is not None:
+        return _record_partials(sweep, rule, function, here_args, inner_args, out)
+    return _record_adjoints(sweep, rule, function, (here_args, here_kwargs), (inner_args, inner_kwargs), out)
+
+
+def _carries(out: Any) -> bool:
+    """Whether a result can carry derivative at all."""
+    kind = type(out)
+    if kind in VAR_OF or kind in VARS:
+        return True
+    if KIND[kind] == 2:
+        return out.dtype.kind in "fciu"
+    return isinstance(out, (tuple, list)) and any(_carries(v) for v in out)
+
+
+def filler(context: Any, slot: int, entry: tuple) -> None:
+    """The slot of a further result of one record."""
+
+
+def register(sweep: Sweep, out: Any, arguments: Any) -> Any:
+    """Make a result active: a Var with a slot, or memory entered in the registry. None when `out` is only a view of
+    an argument (its shadow is then a view too, and nothing has to be recorded)."""
+    if KIND[type(out)] == 2:
+        root = root_of(out)
+        if any(root is owner for owner in arguments):
+            return None
+        sweep.roots[id(root)] = root
+        sweep.made.add(id(root))
+        return out
+    sweep.tape.append((None, None, filler))
+    return make_var(sweep, len(sweep.tape) - 1, out)
+
+
+def _owners(values: Any, found: list) -> list:
+    for value in values:
+        if KIND[type(value)] == 2:
+            found.append(root_of(value))
+        elif isinstance(value, (list, tuple)):
+            _owners(value, found)
+    return found
+
+
+_FLOATS = frozenset({float, np.float64, np.float32})
+
+
+def _scalar(value: Any) -> Any:
+    """Scalars as NumPy's, whose division and powers never raise."""
+    kind = type(value)
+    if kind is float:
+        return np.float64(value)
+    if kind is int:
+        return np.float64(value) if abs(value) < 2 ** 63 else value
+    return np.complex128(value) if kind is complex else value
+
+
+def _record_partials(sweep: Sweep, rule: Rule, function: Callable, here: tuple, inner: tuple, out: Any) -> Any:
+    parts: PartialParts = partial_parts(rule)
+    active = [k for k, value in enumerate(here) if active_in(value, sweep)]
+    wanted = [(k, parts.part(k)) for k in active]
+    if any(part is None for _, part in wanted):
+        raise MissingRule(f"{_name(function)} has no derivative rule for argument {active[0]}")
+    if KIND[type(out)] != 2:
+        return _scalar_partials(sweep, rule, here, inner, out, wanted)
+    args = tuple(_saved(sweep, value, any(part.reads(k) for _, part in wanted)) for k, value in enumerate(inner))
+    uses_out = any(part.takes_out for _, part in wanted)
+    made = register(sweep, out, _owners(inner, []))
+    if made is None:
+        return out
+    record = Record([(part.function, part.takes_out, here[k]) for k, part in wanted], args, {}, made,
+                    store(sweep, out) if uses_out else None, rule.singular)
+    sweep.tape.append((record, None, partials_rule))
+    return made
+
+
+def _saved(sweep: Sweep, value: Any, needed: bool) -> Any:
+    if not needed:
+        return None
+    if KIND[type(value)] == 2:
+        return store(sweep, value)
+    if isinstance(value, (list, tuple)):
+        from .calls import call
+        return store(sweep, call(np.asarray, value))
+    return _scalar(value)
+
+
+def _scalar_partials(sweep: Sweep, rule: Rule, here: tuple, inner: tuple, out: Any, wanted: list) -> Any:
+    """Scalars keep their partial derivatives, not their arguments."""
+    values = inner if getattr(rule.function, "__module__", "") == "math" else tuple(_scalar(v) for v in inner)
+    out_value = out if values is inner else _scalar(out)
+    pairs = []
+    for k, part in wanted:
+        p = _evaluate(part, values, out_value, sweep)
+        if p is not None:
+            pairs.append((here[k], p))
+    if type(out) in _FLOATS and len(pairs) == 1 and type(pairs[0][1]) in _FLOATS and type(here[wanted[0][0]].outer) in _FLOATS:
+        sweep.tape.append((pairs[0][0].index, pairs[0][1]))
+    else:
+        sweep.tape.append((None, pairs, element))
+    return make_var(sweep, len(sweep.tape) - 1, out)
+
+
+def _evaluate(part: Any, values: tuple, out: Any, sweep: Sweep) -> Any:
+    """A partial derivative; through the recorded path when an outer sweep has to see it."""
+    kwargs = {"out": out} if part.takes_out else {}
+    with np.errstate(all="ignore"):
+        if sweep.depth == 0:
+            return part.function(*values, **kwargs)
+        from .calls import call_rewritten
+        from .sweep import suspended
+        with suspended(sweep.depth):
+            return call_rewritten(part.function, *values, **kwargs)
+
+
+def _record_adjoints(sweep: Sweep, rule: Rule, function: Callable, here: tuple, inner: tuple, out: Any) -> Any:
+    parts: AdjointParts = adjoint_parts(rule)
+    owners = _owners(inner[0], _owners(inner[1].values(), []))
+    several = isinstance(out, (tuple, list))
+    if several:
+        made = [register(sweep, o, owners) if _carries(o) else o for o in out]
+        views = [m is None for m in made]
+        if any(views):
+            if all(views) or all(v or not _carries(o) for v, o in zip(views, out, strict=True)):
+                return out
+            raise MissingRule(f"{_name(function)} returns views and copies together")
+    else:
+        made = register(sweep, out, owners)
+        if made is None:
+            return out
+    targets = []
+    for name, value in parts.bind(here[0], here[1]):
+        if not active_in(value, sweep):
+            continue
+        adjoint = parts.adjoints.get(name)
+        if adjoint is None:
+            if name in _CONDITIONS:
+                continue
+            raise MissingRule(f"{_name(function)} has no derivative rule for its argument {name!r}",
+                              instead=f"compute {_name(function)} from operations that have rules, or declare the "
+                                      f"rule with @transad.adjoint")
+        targets.append((*adjoint, value))
+    keep_out = out if parts.reads_out else _stand_in(out)
+    record = Record(targets, parts.kept_args(sweep, inner[0]), parts.kept_kwargs(sweep, inner[1]),
+                    tuple(made) if several else made,  # type: ignore[arg-type]
+                    store(sweep, keep_out), rule.singular, several)
+    if targets:
+        sweep.tape.append((record, None, adjoint_rule))
+    if not several:
+        return made
+    return type(out)(*made) if hasattr(out, "_fields") else type(out)(made)  # type: ignore[arg-type]
+
+
+def _stand_in(out: Any) -> Any:
+    return out
+
+
+def record_copy(sweep: Sweep, source: Any, copy: np.ndarray) -> None:
+    """Record that `copy` is a fresh copy of the array `source`, perhaps of another dtype."""
+    sweep.roots[id(copy)] = copy
+    sweep.made.add(id(copy))
+    sweep.tape.append((source, copy, copied))

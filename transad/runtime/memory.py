@@ -1,0 +1,166 @@
+"""Arrays are tracked by the memory they live in.
+
+    root_of(a)          the array that owns a's memory (the end of the chain of `.base`)
+    Handle              a saved array; copied just before its memory is written (copy on write)
+    Shadows             cotangents: one buffer per owner, with the owner's layout; the shadow of a view is the same
+                        view of the shadow of its owner
+
+Aliases, views, swaps and writes by callees are thereby right by construction: nothing has to be analysed.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import Unsupported
+from .sweep import Sweep, live
+
+__all__ = ["Handle", "Shadows", "before_write", "is_active", "root_of", "save"]
+
+
+def root_of(array: np.ndarray) -> np.ndarray:
+    """The array whose memory `array` uses; itself if it owns it."""
+    base = array.base
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            array, base = base, base.base
+        elif type(base) is memoryview:
+            base = base.obj
+        else:
+            base = getattr(base, "base", None)       # the interface objects of as_strided
+    return array
+
+
+def is_active(sweep: Sweep, array: np.ndarray) -> bool:
+    """Whether `array` lies in memory that may carry derivative in `sweep`."""
+    return bool(sweep.roots) and id(root_of(array)) in sweep.roots
+
+
+class Handle:
+    """A saved array value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def save(sweep: Sweep, array: np.ndarray) -> Handle:
+    """Keep the present contents of `array` for the reverse sweep without copying them yet."""
+    handle = Handle(array)
+    sweep.handles.setdefault(id(root_of(array)), []).append(handle)
+    return handle
+
+
+def before_write(array: np.ndarray) -> None:
+    """To be called before memory is written: the values saved from it are copied, in every live sweep."""
+    stack = live()
+    if not stack:
+        return
+    key = id(root_of(array))
+    for sweep in stack:
+        if sweep.guarded and key in sweep.guarded:
+            raise Unsupported(sweep.guarded[key], instead="pass a copy as one of the arguments")
+        sweep.written.add(key)
+        handles = sweep.handles.pop(key, None)
+        if handles:
+            materialise(handles, sweep.depth)
+
+
+def materialise(handles: list[Handle], depth: int) -> None:
+    """Replace saved references by copies (recorded in the sweeps outside `depth`)."""
+    copies: dict[tuple, np.ndarray] = {}
+    for handle in handles:
+        array = handle.value
+        key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
+        if key not in copies:
+            copies[key] = copy_below(array, depth)
+        handle.value = copies[key]
+
+
+def copy_below(array: np.ndarray, depth: int) -> np.ndarray:
+    """A copy, recorded in those of the outer `depth` sweeps in which `array` is active."""
+    copy = np.array(array, copy=True, order="K", subok=False)
+    root = None
+    for sweep in live()[:depth]:
+        if sweep.roots:
+            root = root_of(array) if root is None else root
+            if id(root) in sweep.roots:
+                sweep.roots[id(copy)] = copy
+                sweep.made.add(id(copy))
+                sweep.tape.append((array, copy, _copy_adjoint))
+    return copy
+
+
+def _copy_adjoint(context: Any, slot: int, entry: tuple) -> None:
+    g = context.shadows.take(entry[1])
+    if g is not None:
+        context.accumulate(entry[0], g)
+
+
+def gradient_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of cotangents: the same for floats and complex, float64 for integers and booleans."""
+    return np.dtype(np.float64) if dtype.kind in "iub" else dtype
+
+
+class Shadows:
+    """The cotangents of memory during one reverse sweep; zero (absent) until something is added."""
+
+    __slots__ = ("_buffers", "_views")
+
+    def __init__(self) -> None:
+        self._buffers: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._views: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def has(self, array: np.ndarray) -> bool:
+        """Whether anything was added to the memory of `array`."""
+        return id(root_of(array)) in self._buffers
+
+    def of(self, array: np.ndarray) -> np.ndarray:
+        """The shadow of `array`: writable, aliased exactly as `array` is."""
+        found = self._views.get(id(array))
+        if found is not None and found[0] is array:
+            return found[1]
+        root = root_of(array)
+        pair = self._buffers.get(id(root))
+        if pair is None:
+            pair = self._buffers[id(root)] = _zeros(root)
+        if root is array:
+            return pair[1]
+        view = _same_view(array, root, pair[0])
+        self._views[id(array)] = (array, view)
+        return view
+
+    def take(self, array: np.ndarray) -> np.ndarray | None:
+        """The shadow of an owner that comes into being here (nothing earlier refers to it), or None for zero."""
+        pair = self._buffers.pop(id(array), None)
+        return None if pair is None else pair[1]
+
+
+def _zeros(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A zero buffer and its view with the layout of `root`."""
+    dtype = gradient_dtype(root.dtype)
+    if root.flags.c_contiguous:
+        flat = np.zeros(root.size, dtype)
+        return flat, flat.reshape(root.shape)
+    if root.flags.f_contiguous:
+        flat = np.zeros(root.size, dtype)
+        return flat, flat.reshape(root.shape, order="F")
+    low, high = np.lib.array_utils.byte_bounds(root)
+    flat = np.zeros((high - low) // root.itemsize, dtype)
+    return flat, _same_view(root, root, flat)
+
+
+def _same_view(array: np.ndarray, root: np.ndarray, flat: np.ndarray) -> np.ndarray:
+    """The view of the buffer `flat` that `array` is of the memory of `root`."""
+    start = np.lib.array_utils.byte_bounds(root)[0] if root.size else 0
+    offset = (array.__array_interface__["data"][0] - start) if array.size else 0
+    strides, dtype = array.strides, gradient_dtype(array.dtype)
+    if root.dtype.kind in "iub":                 # the shadow's items may be wider than the integers'
+        old, new = root.itemsize, flat.itemsize
+        if array.dtype != root.dtype or offset % old or any(s % old for s in strides):
+            raise Unsupported("a view that reinterprets the bytes of a differentiated integer array",
+                              instead="convert the array with astype(float) first")
+        offset, strides, dtype = offset // old * new, tuple(s // old * new for s in strides), flat.dtype
+    return np.ndarray(array.shape, dtype, buffer=flat, offset=offset, strides=strides)
