@@ -171,7 +171,7 @@ def _(g, out, a, axis=None, weights=None, returned=False, *, keepdims=False):
     each = expand(g_mean, shape, axis, keepdims) * deviation / total
     if returned:
         each = each + expand(g[1], shape, axis, keepdims)
-    if np.shape(w) == np.shape(weights):
+    if axis is None or np.shape(w) == np.shape(weights):
         return unbroadcast(each, w)
     chosen = axis if isinstance(axis, tuple) else (axis,)
     chosen = [i % len(shape) for i in chosen]

@@ -151,7 +151,7 @@ def _(g, out, ary, to_end=None, to_begin=None):
 
 
 # np.gradient: row i looks at three neighbours starting at base_i = i - 1 (moved inwards at both ends). Its
-# weights are read off by applying it to three combs, of which comb c is 1 at the positions c, c + 3, c + 6, ...
+# weights are read off by applying it to three combs; comb c is 1 at the positions c, c + 3, c + 6, ...
 
 def stencil_weights(size, spacing, edge_order):
     """`weights[k, i]` of entry base_i + k in row i, for k = 0, 1, 2."""
