@@ -8,7 +8,7 @@ import pytest
 from transad.rules import registry
 
 MODULES = ["contractions", "einsum", "convolutions", "covariance", "linalg", "norms", "decompositions", "fft",
-           "scipy_special", "scipy_linalg", "scipy_misc"]
+           "scipy_special", "scipy_linalg", "scipy_stats", "scipy_signal", "scipy_integrate", "scipy_fft"]
 OWN = []
 for name in MODULES:
     try:
