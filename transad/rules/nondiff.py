@@ -1,7 +1,7 @@
 """Functions whose result carries no derivative: integers, booleans, shapes, text, piecewise constant values.
 
 A function belongs here only if this holds for every one of its arguments. Functions that pass values on
-(`np.union1d`) or depend smoothly on an argument (`np.kaiser` on beta) do not: they have a rule or are refused.
+(`np.union1d`) or depend smoothly on an argument (`np.kaiser` on beta) do not: these need a rule.
 """
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def mean_of(g, a, axis, keepdims, where):
     """The cotangent of the elements of a mean over those that `where` selects."""
     if where is True:
         return expand(g / count(np.shape(a), axis), np.shape(a), axis, keepdims)
-    members = np.sum(np.broadcast_to(where, np.shape(a)), axis=axis, keepdims=keepdims)
+    looked = np.broadcast_to(where, np.shape(a))
+    members = np.sum(looked, axis=axis, keepdims=keepdims, dtype=np.asarray(g).dtype)
     return masked(expand(g / np.maximum(members, 1), np.shape(a), axis, keepdims), where)
 
 
@@ -73,7 +74,7 @@ def squared_deviation(g, a, axis, keepdims, ddof, where, mean):
         scale = g * (2.0 / (count(np.shape(a), axis) - ddof))
         return np.conjugate(a - centre) * expand(scale, np.shape(a), axis, keepdims)
     looked = np.broadcast_to(where, np.shape(a))
-    numbers = np.sum(looked, axis=axis, keepdims=True)
+    numbers = np.sum(looked, axis=axis, keepdims=True, dtype=np.asarray(g).dtype)
     values = np.where(looked, a, 0.0)
     centre = mean if given else np.sum(values, axis=axis, keepdims=True) / np.maximum(numbers, 1)
     scale = expand(g, np.shape(a), axis, keepdims) * (2.0 / np.maximum(numbers - ddof, 1))
@@ -186,7 +187,7 @@ def share_of(g, out, a, axis, keepdims, initial, where):
     shape = np.shape(a)
     extremum = expand(out, shape, axis, keepdims)
     chosen = ((a == extremum) | ((extremum != extremum) & (a != a))) & where
-    number = np.sum(chosen, axis=axis, keepdims=True)
+    number = np.sum(chosen, axis=axis, keepdims=True, dtype=np.asarray(out).dtype)
     if initial is not None:
         number = number + np.reshape(initial == out, np.shape(number))
     return np.where(chosen, expand(g, shape, axis, keepdims) / np.maximum(number, 1), 0.0)
