@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 
 from transad.errors import Unsupported
-from transad.rules import (building, elementwise, indexing, joining, nondiff, quantiles, reductions,  # noqa: F401
-                           scalars, scans, shapes)
+from transad.rules import (  # noqa: F401
+    building,
+    elementwise,
+    indexing,
+    joining,
+    nondiff,
+    quantiles,
+    reductions,
+    scalars,
+    scans,
+    shapes,
+)
 from transad.rules.elementwise import constant_power
 from transad.rules.registry import find
 

@@ -153,20 +153,6 @@ def _(g, out, x, N=None, increasing=False):
     return np.sum(g * powers * np.power(np.expand_dims(x, 1), np.maximum(powers - 1, 0)), axis=1)
 
 
-@adjoint(np.polyval, "p", "x", at=[(V, 0.3), (V, M), ([2.0, 0.5], 0.0)])
-def _(g, out, p, x):
-    order = len(p)
-    value, slope, monomials, power = 0.0, 0.0, [], 1.0
-    for k in range(order):
-        slope = slope * x + value
-        value = value * x + p[k]
-        monomials.append(np.sum(g * power))
-        power = power * x
-    monomials.reverse()
-    coefficients = monomials if isinstance(p, (list, tuple)) else np.array(monomials)
-    return coefficients, unbroadcast(g * slope, x)
-
-
 # Random numbers of the legacy generator, shifted and scaled: d/d loc and d/d scale at the numbers drawn.
 
 DRAWS = [(0.3, 1.5), (V, 2.0), (0.5, V * V, (2, 3))]
