@@ -20,8 +20,8 @@ from transad.rules import (
     shapes,
 )
 
-MODULES = (building, elementwise, indexing, joining, linear, polynomials, quantiles, reductions, scalars, scans,
-           shapes)
+MODULES = (building, elementwise, indexing, joining, linear, polynomials, quantiles, reductions, scalars,
+           scans, shapes)
 OWN = {module.__name__ for module in MODULES}
 
 
@@ -92,7 +92,7 @@ def seeded(function, args, kwargs):
 
 
 def arguments_of(rule, args, kwargs):
-    """The arguments bound to the rule's parameters, how many of these come first, the names of those active."""
+    """The arguments bound to the rule's parameters, how many come first, the names of those active."""
     function = rule.partials or next(iter(rule.adjoints.values()))
     signature = inspect.signature(getattr(function, "function", function))
     if rule.partials:
