@@ -79,8 +79,8 @@ def _(g, out, p, m=1, k=None):
     return np.reshape(g[-1:], np.shape(k))
 
 
-# Least squares: A = w V(x), b = w y, and c minimises |A c - b|. With s = (A'A)**-1 g and z = A s, the cotangent
-# of b is z, and that of A is (b - A c) s' - z c'.
+# Least squares: A = w V(x), b = w y, and c minimises |A c - b|. With s = (A'A)**-1 g and z = A s, the
+# cotangent of b is z, and that of A is (b - A c) s' - z c'.
 
 def fitted_parts(g, out, x, y, deg, w):
     """The cotangents of A and b, with A and b themselves, each with a last axis for several fits."""
