@@ -139,6 +139,13 @@ def test_deviation_of_equal_numbers():
     same(pull(np.var, "a", np.ones(3)), np.zeros(3))
 
 
+def test_deviation_without_degrees_of_freedom_is_not_a_number_rather_than_an_error():
+    with pytest.warns(RuntimeWarning):
+        assert np.isnan(pull(np.var, "a", np.array([0.5, 0.5]), ddof=2)).all()
+    with pytest.warns(RuntimeWarning):
+        assert np.shape(pull(np.mean, "a", np.zeros(0))) == (0,)
+
+
 def test_clip_at_its_bounds():
     x = np.array([-1.0, 0.0, 0.5, 1.0, 2.0])
     same(pull(np.clip, "a", x, 0.0, 1.0, g=np.ones(5)), [0.0, 0.5, 1.0, 0.5, 0.0])

@@ -48,7 +48,7 @@ def _(g, out, a, axis=None, dtype=None, buffer=None, keepdims=False, initial=0, 
 def mean_of(g, a, axis, keepdims, where):
     """The cotangent of the elements of a mean over those that `where` selects."""
     if where is True:
-        return expand(g / count(np.shape(a), axis), np.shape(a), axis, keepdims)
+        return expand(np.divide(g, count(np.shape(a), axis)), np.shape(a), axis, keepdims)
     looked = np.broadcast_to(where, np.shape(a))
     members = np.sum(looked, axis=axis, keepdims=keepdims, dtype=np.asarray(g).dtype)
     return masked(expand(g / np.maximum(members, 1), np.shape(a), axis, keepdims), where)
@@ -71,13 +71,13 @@ def squared_deviation(g, a, axis, keepdims, ddof, where, mean):
     given = mean is not None
     if where is True:
         centre = mean if given else np.mean(a, axis=axis, keepdims=True)
-        scale = g * (2.0 / (count(np.shape(a), axis) - ddof))
+        scale = np.divide(2.0 * g, count(np.shape(a), axis) - ddof)
         return np.conjugate(a - centre) * expand(scale, np.shape(a), axis, keepdims)
     looked = np.broadcast_to(where, np.shape(a))
     numbers = np.sum(looked, axis=axis, keepdims=True, dtype=np.asarray(g).dtype)
     values = np.where(looked, a, 0.0)
     centre = mean if given else np.sum(values, axis=axis, keepdims=True) / np.maximum(numbers, 1)
-    scale = expand(g, np.shape(a), axis, keepdims) * (2.0 / np.maximum(numbers - ddof, 1))
+    scale = 2.0 * expand(g, np.shape(a), axis, keepdims) / np.maximum(numbers - ddof, 1)
     return np.where(looked, np.conjugate(values - centre) * scale, 0.0)
 
 
