@@ -4,6 +4,7 @@ import inspect
 import numpy as np
 import pytest
 
+import transad
 from transad.errors import Unsupported
 from transad.rules import (
     building,
@@ -185,3 +186,87 @@ def test_elementwise_rule_on_arrays(rule, rank):
         layouts = [(-1,) + (1,) * (rank - 1), (1,) * (rank - 1) + (-1,)]
         args = [column.reshape(layout) for column, layout in zip(columns, layouts, strict=False)]
     assert check(rule, tuple(args))
+
+
+# Through the public functions: forward mode, and second order both ways
+
+def weighted(out, weights):
+    """Re(sum(weights * out)) over the nested results; weights of None pass over a result."""
+    if isinstance(out, (tuple, list)):
+        total = 0.0
+        for part, weight in zip(out, weights, strict=True):
+            total = total + weighted(part, weight)
+        return total
+    if weights is None:
+        return 0.0
+    return np.sum(np.real(weights * out))
+
+
+def objective(rule, bound, skip, name, weights):
+    """The weighted result as a function of one argument."""
+    marker = object()
+    starred = bound.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+    marked = inspect.BoundArguments(bound.signature, dict(bound.arguments))
+    marked.arguments[name] = (marker,) if starred else marker
+    args, kwargs, function = marked.args[skip:], marked.kwargs, rule.function
+    kwargs.pop("out", None)
+    place = next((i for i, each in enumerate(args) if each is marker), None)
+    before, after = args[:place], args[place + 1:] if place is not None else ()
+
+    def of_keyword(value):
+        np.random.seed(3)
+        return weighted(function(*args, **{**kwargs, name: value}), weights)
+
+    def of_several(value):
+        np.random.seed(3)
+        return weighted(function(*before, *value, **kwargs), weights)
+
+    def of_position(value):
+        np.random.seed(3)
+        return weighted(function(*before, value, *after, **kwargs), weights)
+
+    return of_keyword if place is None else of_several if starred else of_position
+
+
+def points_of(rule):
+    """(objective, value, direction, direction) for each point and active argument."""
+    rng = np.random.default_rng(7)
+    for args, kwargs in zip(rule.points, rule.keywords or [{}] * len(rule.points), strict=True):
+        bound, skip, names = arguments_of(rule, args, kwargs)
+        for name in names:
+            value = bound.arguments[name]
+            if not all(is_active(leaf) for leaf in tree_leaves(value)):
+                continue
+            out = seeded(rule.function, args, kwargs)
+            weights = tree_map(lambda leaf: direction(rng, leaf) if is_active(leaf) else None, out)
+            steps = [tree_map(lambda leaf: direction(rng, leaf), value) for _ in range(2)]
+            where = f"{label(rule)} {name} of {args} {kwargs}"
+            yield objective(rule, bound, skip, name, weights), value, *steps, where
+
+
+def differences(function, value, step, h):
+    at = [function(moved(value, step, k * h)) for k in (-2, -1, 1, 2)]
+    return (8 * (at[2] - at[1]) - (at[3] - at[0])) / (12 * h)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=label)
+def test_forward_mode_and_second_order(rule):
+    for function, value, d, e, name in points_of(rule):
+        try:
+            slope_at = transad.grad(function)
+            first = weighted(slope_at(value), d)
+        except Unsupported:
+            continue
+        expected = differences(function, value, d, 1e-4)
+        np.testing.assert_allclose(first, expected, rtol=2e-7, atol=2e-8, err_msg=name)
+        forward = transad.jvp(function, (value,), (d,))[1]
+        np.testing.assert_allclose(forward, expected, rtol=2e-7, atol=2e-8, err_msg=name)
+
+        def along(v):
+            return weighted(slope_at(v), e)
+
+        expected = differences(along, value, d, 1e-4)
+        over = weighted(transad.grad(along)(value), d)
+        np.testing.assert_allclose(over, expected, rtol=1e-6, atol=1e-7, err_msg=name)
+        mixed = weighted(transad.jvp(slope_at, (value,), (d,))[1], e)
+        np.testing.assert_allclose(mixed, expected, rtol=1e-6, atol=1e-7, err_msg=name)

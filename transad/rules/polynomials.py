@@ -79,6 +79,37 @@ def _(g, out, p, m=1, k=None):
     return np.reshape(g[-1:], np.shape(k))
 
 
+# A root r of p moves by -r**(n - k) / p'(r) for each unit of the coefficient of the power n - k.
+
+@adjoint(np.roots, "p", singular=True, at=[(V,), (np.array([1.0, 0.5, 2.0, -1.0]),), (np.array([2.0, -1.0, 0.0]),),
+                                           (np.array([1.0 + 1j, 2.0, -0.5]),)])
+def _(g, out, p):
+    order = len(p) - 1
+    if len(out) != order or order == 0:
+        refuse("np.roots", "a leading coefficient of 0", "strip it")
+    slopes = np.polyval(np.polyder(p), out)
+    powers = np.arange(order, -1, -1)
+    return np.sum(np.expand_dims(-g / slopes, 1) * np.power(np.expand_dims(out, 1), powers), axis=0)
+
+
+@adjoint(np.poly, "seq_of_zeros", at=[(V,), (V[:1],)])
+def _(g, out, seq_of_zeros):
+    if np.ndim(seq_of_zeros) != 1:
+        refuse("np.poly", "a matrix", "pass np.linalg.eigvals of it")
+    zeros = np.asarray(seq_of_zeros)
+    others = [np.concatenate([zeros[:i], zeros[i + 1:]]) for i in range(len(zeros))]
+    return np.stack([-np.sum(g[1:] * product_of_factors(rest)) for rest in others])
+
+
+def product_of_factors(zeros):
+    """The coefficients of the monic polynomial with the given zeros."""
+    coefficients = np.ones(1)
+    for k in range(len(zeros)):
+        gap = np.zeros(1)
+        coefficients = np.concatenate([coefficients, gap]) - zeros[k] * np.concatenate([gap, coefficients])
+    return coefficients
+
+
 # Least squares: A = w V(x), b = w y, and c minimises |A c - b|. With s = (A'A)**-1 g and z = A s, the
 # cotangent of b is z, and that of A is (b - A c) s' - z c'.
 
