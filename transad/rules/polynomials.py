@@ -81,8 +81,9 @@ def _(g, out, p, m=1, k=None):
 
 # A root r of p moves by -r**(n - k) / p'(r) for each unit of the coefficient of the power n - k.
 
-@adjoint(np.roots, "p", singular=True, at=[(V,), (np.array([1.0, 0.5, 2.0, -1.0]),), (np.array([2.0, -1.0, 0.0]),),
-                                           (np.array([1.0 + 1j, 2.0, -0.5]),)])
+@adjoint(np.roots, "p", singular=True, at=[
+    (V,), (np.array([1.0, 0.5, 2.0, -1.0]),), (np.array([2.0, -1.0, 0.0]),),
+    (np.array([1.0 + 1j, 2.0, -0.5]),)])
 def _(g, out, p):
     order = len(p) - 1
     if len(out) != order or order == 0:
