@@ -1,4 +1,5 @@
 """Every rule against central differences, at the points that it declares."""
+import copy
 import inspect
 
 import numpy as np
@@ -237,6 +238,7 @@ def points_of(rule):
             value = bound.arguments[name]
             if not all(is_active(leaf) for leaf in tree_leaves(value)):
                 continue
+            value = tree_map(copy.copy, value)     # the same array twice would receive both cotangents
             out = seeded(rule.function, args, kwargs)
             weights = tree_map(lambda leaf: direction(rng, leaf) if is_active(leaf) else None, out)
             steps = [tree_map(lambda leaf: direction(rng, leaf), value) for _ in range(2)]
