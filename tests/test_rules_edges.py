@@ -5,6 +5,7 @@ import operator
 import numpy as np
 import pytest
 
+import transad
 from transad.errors import Unsupported
 from transad.rules import (  # noqa: F401
     building,
@@ -209,3 +210,50 @@ def test_options_without_a_rule_are_refused_by_name(function, name, args, kwargs
     with pytest.raises(Unsupported, match=f"np.{function.__name__}.*") as caught:
         pull(function, name, *args, **kwargs)
     assert caught.value.instead
+
+
+# Second derivatives at the same points: a mask that gives the right slope must not give a wrong curvature.
+
+@pytest.mark.parametrize("function, x, first, second", [
+    (lambda x: x ** 2, 0.0, 0.0, 2.0),
+    (lambda x: x ** 3, 0.0, 0.0, 0.0),
+    (lambda x: x ** 1, 0.0, 1.0, 0.0),
+    (lambda x: x ** 0, 0.0, 0.0, 0.0),
+    (lambda x: np.power(x, 2.0), 0.0, 0.0, 2.0),
+    (lambda x: math.pow(x, 2), 0.0, 0.0, 2.0),
+    (lambda x: np.square(x), 0.0, 0.0, 2.0),
+    (lambda x: 0.0 ** x, 2.0, 0.0, 0.0),
+    (lambda x: 3.0 ** x, 0.0, math.log(3.0), math.log(3.0) ** 2),
+    (lambda x: np.sinc(x), 0.0, 0.0, -math.pi ** 2 / 3),
+    (lambda x: np.logaddexp(x, 1.5), 1.5, 0.5, 0.25),
+    (lambda x: np.logaddexp(x, -INF), 1.0, 1.0, 0.0),
+    (lambda x: np.logaddexp2(x, 1.5), 1.5, 0.5, math.log(2.0) / 4),
+    (lambda x: np.prod(np.array([x, 0.0, 3.0]) + x), 0.0, 0.0, 12.0),
+    (lambda x: np.sum(np.cumprod(np.array([1.0, 0.0]) + x)), 0.0, 2.0, 2.0),
+    (lambda x: np.abs(x), 0.0, 0.0, 0.0),
+    (lambda x: np.where(x > 0.5, np.sqrt(x), x * x), 0.0, 0.0, 2.0),
+    (lambda x: np.var(np.array([1.0, 1.0]) * x), 1.0, 0.0, 0.0),
+    (lambda x: np.vander(np.array([1.0, 2.0]) * x, 3).sum(), 0.0, 3.0, 10.0),
+    (lambda x: np.polyval(np.array([1.0, 2.0, 3.0]), x), 0.0, 2.0, 2.0),
+    (lambda x: math.log(x), 2.0, 0.5, -0.25),
+    (lambda x: math.log(x, 2.0), 2.0, 0.5 / math.log(2.0), -0.25 / math.log(2.0)),
+    (lambda x: math.log(2.0, x), 2.0, -0.5 / math.log(2.0), 0.25 / math.log(2.0) + 0.5 / math.log(2.0) ** 2),
+])
+def test_first_and_second_derivative(function, x, first, second):
+    slope = transad.grad(function)
+    np.testing.assert_allclose(slope(x), first, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(transad.grad(slope)(x), second, rtol=1e-12, atol=1e-14)
+
+
+def test_mixed_second_derivative_of_a_power_at_exponent_zero():
+    """d/dy (y x**(y - 1)) at y = 0 is 1 / x, although the slope in x is 0 there."""
+    def slope_in_x(y):
+        return transad.grad(lambda x: x ** y)(2.0)
+    assert transad.grad(slope_in_x)(0.0) == pytest.approx(0.5)
+
+
+def test_a_branch_not_taken_leaves_no_trace():
+    x = np.array([0.0, 1000.0, -1000.0])
+    with np.errstate(all="ignore"):
+        same(transad.grad(lambda x: np.sum(np.where(x > 30, x, np.log1p(np.exp(x)))))(x), [0.5, 1.0, 0.0])
+        same(transad.grad(lambda x: np.sum(np.where(x > 0, np.log(x) + np.sqrt(x), 0.0)))(x[:1]), [0.0])
