@@ -1,0 +1,43 @@
+"""transad: derivatives of plain Python, NumPy and Numba code by source transformation.
+
+>>> import transad
+>>> transad.grad(lambda x: x ** 3)(2.0)
+12.0
+"""
+from .api import (
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    pullback,
+    value_and_grad,
+    value_and_jacobian,
+    vjp,
+)
+from .errors import (
+    CannotCompile,
+    InvalidArgument,
+    MissingRule,
+    NoSource,
+    NotScalar,
+    TransadError,
+    TransadPerformanceWarning,
+    TransadWarning,
+    Unsupported,
+)
+from .function import Differentiable, differentiable
+from .rules.registry import adjoint, nondiff, partials
+from .testing import check_grads
+from .verbs import checkpoint, custom_rule, fwddiff, stop_gradient
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CannotCompile", "Differentiable", "InvalidArgument", "MissingRule", "NoSource", "NotScalar", "TransadError",
+    "TransadPerformanceWarning", "TransadWarning", "Unsupported", "adjoint", "check_grads", "checkpoint",
+    "custom_rule", "differentiable", "fwddiff", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp",
+    "nondiff", "partials", "pullback", "stop_gradient", "value_and_grad", "value_and_jacobian", "vjp",
+]

@@ -432,3 +432,10 @@ def _function(function: Any, code: types.CodeType) -> types.FunctionType:
     new.__kwdefaults__ = function.__kwdefaults__
     new.__qualname__, new.__doc__, new.__module__ = function.__qualname__, function.__doc__, function.__module__
     return new
+
+
+def rewritten_text(function: Any) -> str:
+    """The text that the recorded path runs for a function."""
+    source = get_source(function)
+    node = copy.deepcopy(source.node)
+    return ast.unparse(ast.fix_missing_locations(_Rewriter(source).visit(node)))

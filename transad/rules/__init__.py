@@ -1,0 +1,43 @@
+"""The catalogue of derivative rules, loaded when first needed.
+
+`load()` imports the modules over NumPy and `math`; those over SciPy follow when SciPy is imported already (and again,
+through `load_for`, when a SciPy function is met later).
+"""
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from typing import Any
+
+__all__ = ["load", "load_for"]
+
+_loaded: set[str] = set()
+_HELPERS = frozenset({"registry", "algebra", "linear"})
+
+
+def _import(scipy: bool) -> None:
+    for module in pkgutil.iter_modules(__path__):
+        name = module.name
+        if name not in _loaded and name not in _HELPERS and name.startswith("scipy") == scipy:
+            _loaded.add(name)
+            importlib.import_module(f"{__name__}.{name}")
+
+
+def load() -> None:
+    """Import the rules of everything that is imported now. Cheap when called again."""
+    if "numpy" not in _loaded:
+        _loaded.add("numpy")
+        _import(scipy=False)
+    if "scipy" in sys.modules and "scipy" not in _loaded:
+        _loaded.add("scipy")
+        _import(scipy=True)
+
+
+def load_for(function: Any) -> bool:
+    """Import the rules of SciPy if `function` is one of its own and they are not there yet; whether it did."""
+    module = getattr(function, "__module__", None) or type(function).__module__ or ""
+    if "scipy" in _loaded or not (module.startswith("scipy") or "scipy" in sys.modules):
+        return False
+    load()
+    return "scipy" in _loaded

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .records import last_writers, repeats, restore, thaw
-from .strided import is_complex, tracked
+from ..tree import children, rebuilt
+from .records import check_count, last_writers, repeats, restore, thaw, zero_cotangent
+from .strided import is_array, is_complex, is_var, tracked
 
-__all__ = ["adjoint_rule", "copied", "element", "gathered", "loaded", "partials_rule", "projected", "stored"]
+__all__ = ["adjoint_rule", "boxed", "copied", "element", "gathered", "loaded", "partials_rule", "projected", "stored"]
 
 
 def copied(context: Any, slot: int, entry: tuple) -> None:
@@ -120,4 +121,31 @@ def adjoint_rule(context: Any, slot: int, entry: tuple) -> None:
 
 
 def _zero_like(out: Any) -> Any:
-    return np.zeros(np.shape(out), np.result_type(out, np.float32) if np.ndim(out) else None)[()]
+    return zero_cotangent(out)
+
+
+def boxed(context: Any, slot: int, entry: tuple) -> None:
+    """A call recorded as one entry, with its own map from the cotangent of its result."""
+    made, (targets, back) = entry[0].out, entry[1]
+    cotangent, any_active = _cotangents(context, made)
+    if not any_active:
+        return
+    found = back(cotangent)
+    if not isinstance(found, (tuple, list)):
+        found = (found,)
+    check_count(found, targets)
+    for target, g in zip(targets, found):
+        if target is not None and g is not None:
+            context.accumulate(target, g)
+
+
+def _cotangents(context: Any, made: Any) -> tuple:
+    """The cotangent of a nested result, zeros filled in; and whether any is not zero."""
+    if is_var(made) or is_array(made):
+        g = context.cotangent(made)
+        return (_zero_like(made), False) if g is None else (g, True)
+    parts = children(made)
+    if parts is None:
+        return None, False
+    pairs = [_cotangents(context, part) for _, part in parts]
+    return rebuilt(made, [g for g, _ in pairs]), any([active for _, active in pairs])

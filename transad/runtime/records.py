@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from .memory import Handle, save
+from ..errors import InvalidArgument
+from .memory import Handle, gradient_dtype, save
 from .sweep import Sweep
-from .var import KIND
+from .var import KIND, plain
 
-__all__ = ["Record", "freeze", "last_writers", "repeats", "restore", "store", "thaw"]
+__all__ = ["Record", "check_count", "freeze", "last_writers", "repeats", "restore", "store", "thaw",
+           "zero_cotangent"]
 
 
 class Record:
@@ -91,3 +93,18 @@ def last_writers(array: np.ndarray, index: Any) -> Any:
     numbers = np.arange(size).reshape(order[index].shape)
     order[index] = numbers
     return (order[index] == numbers).astype(np.float64)
+
+
+def zero_cotangent(out: Any) -> Any:
+    """The zero cotangent of a number or array."""
+    if KIND[type(out)] == 2:
+        return np.zeros(out.shape, gradient_dtype(out.dtype))
+    number = plain(out)
+    return type(number)(0) if isinstance(number, (float, complex, np.inexact)) else 0.0
+
+
+def check_count(found: Any, targets: Any) -> None:
+    """Refuse a rule that returns another number of cotangents than there are arguments."""
+    if len(found) != len(targets):
+        raise InvalidArgument(f"the back function of a custom rule returned {len(found)} cotangents for "
+                              f"{len(targets)} arguments", instead="return one per argument (None for zero)")

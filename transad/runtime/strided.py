@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from .var import COMPLEX, KIND, VARS
+from .var import COMPLEX, KIND, PLAIN_OF, VARS
 
-__all__ = ["clear_overlap", "is_array", "is_complex", "is_complex_var", "is_var", "tracked"]
+__all__ = ["clear_overlap", "is_array", "is_complex", "is_complex_var", "is_var", "number_type",
+           "tracked"]
 
 
 def tracked(g: Any) -> bool:
@@ -51,3 +52,11 @@ def clear_overlap(array: np.ndarray) -> bool:
             return True
         reach = stride * (size - 1) + reach
     return False
+
+
+def number_type(var: Any) -> Any:
+    """The type of the gradient of an active scalar: its own, float for integers."""
+    base = PLAIN_OF[type(var)]
+    if issubclass(base, int):
+        return float
+    return np.float64 if issubclass(base, np.integer) else base

@@ -1,0 +1,68 @@
+"""One application of a pullback: seed the result, run the tape backwards, read the gradients.
+
+Like `reverse.py`, this text is run through the recorded path when a derivative of a derivative is asked for.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidArgument
+from ..tree import children, rebuilt
+from .reverse import Context, backward
+from .strided import is_array, is_complex, is_complex_var, is_var, number_type
+
+__all__ = ["gradients", "seed"]
+
+
+def gradients(sweep: Any, y: Any, cotangent: Any, places: list[Any]) -> list[Any]:
+    """The gradients at `places` for a cotangent of the result `y`."""
+    context = Context(len(sweep.tape))
+    seed(context, y, cotangent, "result")
+    backward(context, sweep.tape)
+    return [collected(context, place) for place in places]
+
+
+def seed(context: Any, y: Any, cotangent: Any, where: str) -> None:
+    """Add the cotangent of the result, which has the result's structure (None: zero)."""
+    if cotangent is None:
+        return
+    if is_var(y):
+        if np.ndim(cotangent) != 0:
+            raise InvalidArgument(f"the cotangent of {where} has shape {np.shape(cotangent)}, the result is a number")
+        context.accumulate(y, cotangent)
+        return
+    if is_array(y):
+        if np.shape(cotangent) != np.shape(y):
+            raise InvalidArgument(f"the cotangent of {where} has shape {np.shape(cotangent)}, the result "
+                                  f"{np.shape(y)}")
+        if y.dtype.kind in "fciuV":
+            context.accumulate(y, np.asarray(cotangent))
+        return
+    parts = children(y)
+    if parts is None:
+        return
+    given = children(cotangent)
+    if given is None or len(given) != len(parts):
+        raise InvalidArgument(f"the cotangent of {where} does not have its structure")
+    found = dict(given)
+    for key, part in parts:
+        if key not in found:
+            raise InvalidArgument(f"the cotangent of {where} lacks the entry {key!r}")
+        seed(context, part, found[key], f"{where}[{key!r}]")
+
+
+def collected(context: Any, place: Any) -> Any:
+    """The gradient with the structure of an argument: fresh memory, the argument's dtype."""
+    if place is None:
+        return None
+    if is_var(place):
+        g = context.slots[place.index]
+        if is_complex(g) and not is_complex_var(place):
+            g = g.real
+        return number_type(place)(g)
+    if is_array(place):
+        shadow = context.shadows.of(place)
+        return shadow if place.base is None else np.copy(shadow)
+    return rebuilt(place, [collected(context, part) for _, part in children(place) or []])

@@ -1,0 +1,330 @@
+"""Methods and attributes: `obj.name(...)`, `obj.name`, `obj.name = value`."""
+from __future__ import annotations
+
+import collections
+import functools
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+from ..errors import Unsupported
+from ..rules.registry import find
+from .activity import lower
+from .apply import apply, record_copy
+from .calls import _class_attribute, apply_rule, as_callback, call, missing, opaque, user_place
+from .indexing import getitem, iterate, load, setitem, unpack, write
+from .memory import root_of
+from .sweep import live
+from .var import KIND, PLAIN_OF, VAR_OF, VARS, plain
+
+__all__ = ["convert", "get_attribute", "method", "set_attribute"]
+
+_CONTAINERS = (list, dict, set, frozenset, tuple, str, bytes, bytearray, range, slice, collections.deque,
+               types.GeneratorType, types.MappingProxyType, memoryview)
+_TAKE_ITERABLES = frozenset({"extend", "extendleft", "update", "union", "fromkeys", "__init__", "__new__", "__iadd__",
+                             "intersection", "difference", "join"})
+
+
+def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+    """`obj.name(*args, **kwargs)`"""
+    kind = type(obj)
+    code = KIND[kind]
+    if code == 2:
+        return array_method(obj, name, args, kwargs)
+    if kind is types.ModuleType:
+        return call(getattr(obj, name), *args, **kwargs)
+    if code == 1:
+        return _scalar_method(obj, name, args, kwargs)
+    if isinstance(obj, _CONTAINERS) and (code == 0 or not isinstance(
+            _class_attribute(kind, name), (types.FunctionType, classmethod, staticmethod, property))):
+        return _container_method(obj, name, args, kwargs)
+    if kind is np.flatiter or name == "__class__":
+        return getattr(obj, name)(*args, **kwargs)
+    function = get_attribute(obj, name)
+    if type(function) is types.BuiltinMethodType and function.__self__ is obj and not isinstance(obj, (np.ufunc, type)):
+        if isinstance(obj, collections.abc.Iterator) and type(obj).__module__ in ("builtins", "itertools", "collections"):
+            return function(*args, **kwargs)
+        return opaque(function, args, kwargs)
+    if type(function) is types.MethodWrapperType and function.__self__ is obj:
+        return _operator_method(obj, name, function, args, kwargs)
+    return call(function, *args, **kwargs)
+
+
+_OPERATORS = {f"__{n}__": n for n in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "matmul", "neg")}
+
+
+def _operator_method(obj: Any, name: str, function: Any, args: tuple, kwargs: dict) -> Any:
+    """`x.__add__(y)` and other special methods called by name."""
+    if name in ("__setattr__", "__getattribute__", "__init__", "__init_subclass__", "__delattr__", "__repr__",
+                "__str__", "__hash__", "__eq__", "__ne__", "__format__", "__len__", "__contains__", "__next__",
+                "__iter__"):
+        return function(*args, **kwargs)
+    return opaque(function, args, kwargs)
+
+
+def _container_method(obj: Any, name: str, args: tuple, kwargs: dict) -> Any:
+    """Containers only move references; iterables given to them are taken apart first."""
+    if name in _TAKE_ITERABLES:
+        args = tuple(unpack(a) if KIND[type(a)] == 2 else iterate(a) if KIND[type(a)] == 4 else a for a in args)
+    if name == "sort" and kwargs.get("key") is not None:
+        kwargs = {**kwargs, "key": as_callback(kwargs["key"])}
+    if type(obj) is memoryview or (isinstance(obj, (bytes, bytearray)) and name in ("decode", "hex")):
+        return opaque(getattr(obj, name), args, kwargs)
+    if name == "__getitem__" and isinstance(obj, (list, tuple, dict)):
+        return getitem(obj, *args)
+    return getattr(obj, name)(*args, **kwargs)
+
+
+# Arrays
+
+_AS_FUNCTION = frozenset("""all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod
+    cumsum diagonal dot max mean min nonzero prod ptp ravel repeat round searchsorted squeeze std sum swapaxes take
+    trace var""".split())
+_NATIVE = frozenset("setflags view transpose __len__ __array__ __repr__ __str__ __format__ __bool__ getfield "
+                    "__contains__ __int__ __index__".split())
+
+
+def array_method(array: np.ndarray, name: str, args: tuple, kwargs: dict) -> Any:
+    """`array.name(*args, **kwargs)`"""
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(array, *args, **kwargs)
+    if name in _AS_FUNCTION:
+        function = getattr(np, name)
+        rule = find(function)
+        if rule is not None:
+            return apply_rule(function, rule, (array, *args), kwargs)
+        return call(function, array, *args, **kwargs)
+    function = getattr(array, name)
+    if name in _OPERATORS:
+        return call(getattr(operator, _OPERATORS[name]), array, *args)
+    if name in _NATIVE:
+        return function(*args, **kwargs)
+    if isinstance(function, types.MethodType):
+        return call(function, *args, **kwargs)
+    return opaque(function, args, kwargs)
+
+
+def _copy(array: np.ndarray, order: str = "C") -> np.ndarray:
+    return _recorded_copy(array, array.copy(order))  # type: ignore[arg-type]
+
+
+def _recorded_copy(array: np.ndarray, copy: np.ndarray) -> np.ndarray:
+    """Record a fresh copy in every sweep in which the original is active."""
+    root = root_of(array)
+    for sweep in live():
+        if id(root) in sweep.roots:
+            record_copy(sweep, array, copy)
+    return copy
+
+
+def _flatten(array: np.ndarray, order: str = "C") -> np.ndarray:
+    rule = find(np.ravel)
+    flat = call(np.ravel, array, order)
+    return _copy(flat) if root_of(flat) is root_of(array) or rule is None else flat
+
+
+def _astype(array: np.ndarray, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+            copy: bool = True) -> np.ndarray:
+    result = array.astype(dtype, order, casting, subok, copy)  # type: ignore[call-overload]
+    if result is array or result.dtype.kind not in "fc" or root_of(result) is root_of(array):
+        return result
+    return _recorded_copy(array, result)
+
+
+def _reshape(array: np.ndarray, *shape: Any, order: str = "C", copy: Any = None) -> np.ndarray:
+    shape = shape[0] if len(shape) == 1 else shape
+    if copy:
+        array = _copy(array)
+    return call(np.reshape, array, shape, order)
+
+
+def _item(array: np.ndarray, *index: Any) -> Any:
+    if len(index) == 1 and isinstance(index[0], tuple):
+        index = index[0]
+    if len(index) == 1:
+        index = np.unravel_index(index[0], array.shape)
+    if not index:
+        if array.size != 1:
+            return array.item()
+        index = (0,) * array.ndim
+    return to_python(load(array, tuple(int(k) for k in index)))
+
+
+def to_python(value: Any) -> Any:
+    """A NumPy scalar as the Python number."""
+    if type(value) in VARS:
+        return convert(value, type(plain(value).item())) if isinstance(plain(value), np.generic) else value
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _tolist(array: np.ndarray) -> Any:
+    if array.ndim == 0:
+        return _item(array)
+    return [_tolist(v) if isinstance(v, np.ndarray) else to_python(v) for v in (load(array, k) for k in range(len(array)))]
+
+
+def _fill(array: np.ndarray, value: Any) -> None:
+    write(value, array, Ellipsis)
+
+
+def _sort(array: np.ndarray, axis: int = -1, kind: Any = None, order: Any = None, **kwargs: Any) -> None:
+    write(call(np.sort, array, axis=axis, kind=kind), array, Ellipsis)
+
+
+def _put(array: np.ndarray, indices: Any, values: Any, mode: str = "raise") -> None:
+    flat = np.arange(array.size)[np.asarray(indices)] if mode == "raise" else np.asarray(indices) % array.size
+    positions = np.unravel_index(flat, array.shape)
+    write(values, array, positions)
+
+
+def _resize(array: np.ndarray, *shape: Any, refcheck: bool = True) -> None:
+    raise Unsupported("resizing an array in place", instead="make a new array with np.resize", place=user_place())
+
+
+def _partition(array: np.ndarray, kth: Any, axis: int = -1, **kwargs: Any) -> None:
+    write(call(np.take_along_axis, array, np.argpartition(array, kth, axis=axis), axis), array, Ellipsis)
+
+
+_SPECIAL = {"copy": _copy, "__copy__": _copy, "flatten": _flatten, "astype": _astype, "reshape": _reshape,
+            "item": _item, "tolist": _tolist, "fill": _fill, "sort": _sort, "put": _put, "resize": _resize,
+            "partition": _partition, "__getitem__": load, "__deepcopy__": lambda a, memo=None: _copy(a),
+            "__setitem__": lambda a, i, v: write(v, a, i), "__iter__": iterate,
+            "__iadd__": lambda a, b: _iadd(a, b)}
+
+
+def _iadd(array: np.ndarray, other: Any) -> Any:
+    from .operators import INPLACE
+    return INPLACE["iadd"](array, other)
+
+
+# Active scalars
+
+_SCALAR_SAFE = frozenset({"is_integer", "__bool__", "__int__", "__float__", "__repr__", "__str__", "__format__",
+                          "__hash__", "__index__", "__eq__", "__lt__", "__gt__", "__le__", "__ge__", "__ne__"})
+
+
+def _scalar_method(var: Any, name: str, args: tuple, kwargs: dict) -> Any:
+    """Methods of active numbers: NumPy's through their functions, Python's that lose nothing natively."""
+    if name in _SCALAR_SAFE:
+        return getattr(plain(var), name)(*lower(args, 0, live()), **kwargs)
+    if name in _OPERATORS:
+        return call(getattr(operator, _OPERATORS[name]), var, *args)
+    if name == "item":
+        return to_python(var)
+    if name == "tolist":
+        return to_python(var)
+    if name in ("conjugate", "conj"):
+        return call(np.conj, var) if isinstance(var, (complex, np.complexfloating)) else var
+    if name in ("copy", "squeeze", "__copy__", "__deepcopy__"):
+        return var
+    if name == "astype":
+        return convert(var, np.dtype(args[0]).type)
+    if isinstance(var, np.generic) and name in _AS_FUNCTION | {"reshape", "flatten"}:
+        function = np.ravel if name == "flatten" else getattr(np, name)
+        return call(function, var, *args, **kwargs)
+    raise missing(getattr(var, name))
+
+
+def convert(value: Any, kind: type) -> Any:
+    """An active number as another type of number: the same slot, only the class differs (real to complex, whose
+    cotangent loses its imaginary part on the way back, gets a slot of its own)."""
+    if type(value) not in VARS:
+        return kind(value)
+    base = PLAIN_OF[type(value)]
+    if base is kind:
+        return value
+    if issubclass(kind, (int, np.integer, np.bool_)):
+        return kind(plain(value))
+    target = VAR_OF.get(kind)
+    number = kind(plain(value))
+    if target is None:
+        return number
+    if issubclass(kind, (complex, np.complexfloating)) or issubclass(base, (complex, np.complexfloating)):
+        return call(np.multiply, value, kind(1)) if kind is not complex else _to_complex(value)
+    var = target(number)
+    var.sweep, var.index, var.outer = value.sweep, value.index, convert(value.outer, kind)
+    return var
+
+
+def _to_complex(value: Any) -> Any:
+    return call(operator.mul, value, complex(1.0))
+
+
+# Attributes
+
+def get_attribute(obj: Any, name: str) -> Any:
+    """`obj.name`; properties of users' classes are rewritten functions."""
+    kind = type(obj)
+    if KIND[kind] != 4 or kind.__module__.startswith("transad"):
+        return getattr(obj, name)
+    found = _class_attribute(kind, name)
+    if type(found) is property and found.fget is not None:
+        return call(found.fget, obj)
+    if type(found) is functools.cached_property:
+        if name not in obj.__dict__:
+            obj.__dict__[name] = call(found.func, obj)
+        return obj.__dict__[name]
+    if found is None and isinstance(_class_attribute(kind, "__getattr__"), types.FunctionType):
+        try:
+            return object.__getattribute__(obj, name)
+        except AttributeError:
+            return call(_class_attribute(kind, "__getattr__"), obj, name)
+    return getattr(obj, name)
+
+
+def set_attribute(value: Any, obj: Any, name: str) -> None:
+    """`obj.name = value`"""
+    kind = type(obj)
+    if KIND[kind] == 4:
+        found = _class_attribute(kind, name)
+        if type(found) is property and found.fset is not None:
+            call(found.fset, obj, value)
+            return
+        setter = _class_attribute(kind, "__setattr__")
+        if isinstance(setter, types.FunctionType) and setter.__qualname__ != "_frozen_setattr":
+            call(setter, obj, name, value)
+            return
+    elif KIND[kind] == 2 and name in ("real", "imag", "flat"):
+        if name == "flat":
+            setitem(value, obj.flat, slice(None))
+        else:
+            setitem(value, getattr(obj, name), Ellipsis)
+        return
+    setattr(obj, name, value)
+
+
+def _part(name: str) -> property:
+    """`.real` and `.imag` of active numbers."""
+    function = getattr(np, name)
+
+    def read(var: Any) -> Any:
+        if isinstance(var, (complex, np.complexfloating)):
+            return call(function, var)
+        return var if name == "real" else type(plain(var))(0)
+    return property(read)
+
+
+def _array_ufunc(self: Any, ufunc: Any, how: str, *inputs: Any, **kwargs: Any) -> Any:
+    """A NumPy function reached an active number in text that was not rewritten."""
+    if how == "__call__" and live():
+        rule = find(ufunc)
+        if rule is not None:
+            return apply(ufunc, rule, inputs, kwargs)
+    return getattr(ufunc, how)(*lower(inputs, 0, live()), **lower(kwargs, 0, live()))
+
+
+def _install() -> None:
+    for cls in VARS:
+        setattr(cls, "real", _part("real"))
+        setattr(cls, "imag", _part("imag"))
+        setattr(cls, "__copy__", lambda self: self)
+        setattr(cls, "__deepcopy__", lambda self, memo: self)
+        setattr(cls, "__reduce__", lambda self: (type(plain(self)), (plain(self),)))
+        setattr(cls, "__reduce_ex__", lambda self, protocol: (type(plain(self)), (plain(self),)))
+        setattr(cls, "__array_ufunc__", _array_ufunc)
+
+
+_install()

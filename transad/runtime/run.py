@@ -1,0 +1,77 @@
+"""The recorded path: run a function once while recording, and hand out its pullback."""
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..rules import load
+from .calls import call, call_rewritten
+from .inputs import Tracked, returned, track
+from .memory import materialise
+from .sweep import Sweep, live, pop, push
+
+__all__ = ["Back", "pullback"]
+
+
+class Back:
+    """The pullback of one run: cotangent of the result -> gradients of the chosen arguments, in their order.
+
+    May be called many times and from several threads; it changes neither its input nor earlier results.
+    """
+
+    __slots__ = ("_places", "_sweep", "_y")
+
+    def __init__(self, sweep: Sweep, y: Any, places: list[Any]) -> None:
+        self._sweep, self._y, self._places = sweep, y, places
+
+    def __call__(self, cotangent: Any) -> list[Any]:
+        from .backward import gradients
+        if live():
+            return call_rewritten(gradients, self._sweep, self._y, cotangent, self._places)
+        with np.errstate(all="ignore"):
+            return gradients(self._sweep, self._y, cotangent, self._places)
+
+
+def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str] = (),
+             captured: Any = None, once: bool = False) -> tuple[Any, Back, Any]:
+    """Run `function` and return (result, Back, raw result with its Vars).
+
+    positions, names   the arguments to differentiate, positional and by keyword
+    captured           a `Captured` to enter as well (its gradients come last), or None
+    once               the pullback is applied before anything else can write into memory (`grad`)
+    """
+    load()
+    sweep = push()
+    try:
+        tracked: list[Tracked] = []
+        args_in, kwargs_in = list(args), dict(kwargs)
+        for k in positions:
+            tracked.append(track(sweep, args[k], f"argument {k}"))
+            args_in[k] = tracked[-1].value
+        for name in names:
+            tracked.append(track(sweep, kwargs[name], f"argument {name!r}"))
+            kwargs_in[name] = tracked[-1].value
+        places = [t.places for t in tracked]
+        if captured is not None:
+            function, more = captured.enter(sweep)
+            places += more
+        y = call(function, *args_in, **kwargs_in)
+        if isinstance(y, types.GeneratorType):
+            y = list(y)
+    finally:
+        pop(sweep)
+    for each in tracked:
+        each.carry_over(sweep)
+    if not once:
+        _keep_what_others_may_write(sweep)
+    result = returned(sweep, y, tracked)
+    return result, Back(sweep, y, places), y
+
+
+def _keep_what_others_may_write(sweep: Sweep) -> None:
+    """Copy saved values out of memory that was not made in this run (captured arrays, globals)."""
+    for key in [k for k in sweep.handles if k not in sweep.made]:
+        materialise(sweep.handles.pop(key), sweep.depth)

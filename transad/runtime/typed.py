@@ -1,0 +1,109 @@
+"""What emitted derivative code calls: small numeric helpers, the same for CPython and Numba.
+
+Each is plain Python; `transad.runtime.typed_numba` gives Numba an implementation of those that need one.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` itself for a number, a copy of an array: the value without its derivative."""
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def share_of_larger(x: float, y: float) -> float:
+    """d max(x, y) / dx: ties are split evenly."""
+    return 1.0 if x > y else 0.5 if x == y else 0.0
+
+
+def share_of_sum(x: float, y: float) -> float:
+    """d log(e**x + e**y) / dx; two equal infinities share evenly."""
+    return 0.5 if x == y else 1.0 / (1.0 + np.exp(y - x))
+
+
+def quotient(x: float, r: float) -> float:
+    """`x / r`, and 0 where `r` is 0: the slope of a length at its tip."""
+    return x / r if r != 0.0 else 0.0
+
+
+def power_x(x: Any, n: Any) -> Any:
+    """d x**n / dx, with n * x**(n - 1) = 0 for n = 0, and infinite slopes as in NumPy."""
+    if isinstance(x, np.ndarray) or isinstance(n, np.ndarray):
+        safe = np.where((x == 0) & (n == 0), 1.0, n - 1.0)
+        return n * np.power(np.asarray(x, dtype=np.result_type(x, 1.0)), safe)
+    return 0.0 if n == 0 else float(n) * np.power(float(x), float(n) - 1.0)
+
+
+def power_y(x: Any, out: Any) -> Any:
+    """d x**y / dy = x**y * log(x), 0 at x = 0."""
+    if isinstance(x, np.ndarray):
+        return out * np.log(np.where(x == 0, 1.0, x))
+    return 0.0 if x == 0 else out * math.log(x) if x > 0 else out * math.nan
+
+
+def unbroadcast(g: Any, x: np.ndarray) -> Any:
+    """The cotangent of `x` from that of a result it was broadcast to: summed over the stretched axes."""
+    if isinstance(g, np.ndarray) and g.shape != x.shape:
+        if g.ndim > x.ndim:
+            g = g.sum(axis=tuple(range(g.ndim - x.ndim)))
+        axes = tuple(k for k in range(g.ndim) if x.shape[k + x.ndim - g.ndim] == 1 and g.shape[k] != 1)
+        if axes:
+            g = g.sum(axis=axes, keepdims=True)
+    return g
+
+
+def stretched(g: Any, like: np.ndarray) -> np.ndarray:
+    """`g` at the shape of `like`, in fresh memory: the cotangent of a sum."""
+    out = np.empty_like(like)
+    out[...] = g
+    return out
+
+
+def summed(g: Any) -> Any:
+    """The cotangent of a number that was broadcast: the sum of all entries."""
+    return np.sum(g)
+
+
+def copy_to(target: np.ndarray, source: np.ndarray) -> None:
+    """Copy one array into another of the same shape (a tape slot)."""
+    if target.shape != source.shape:
+        raise ValueError("an array changed its shape between the trips of a loop")
+    target[...] = source
+
+
+def gather(a: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """`a[index]` for an array of integers or booleans."""
+    return a[index]
+
+
+def scatter_add(d_a: np.ndarray, index: np.ndarray, g: np.ndarray) -> None:
+    """The adjoint of a gather: every entry of `g` is added where it came from."""
+    np.add.at(d_a, index, g)
+
+
+def take_scattered(d_a: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The cotangent of the right side of `a[index] = v`: of several writes to one place the last one counts."""
+    g = d_a[index].copy()
+    if index.dtype != np.bool_:
+        flat = np.where(index < 0, index + d_a.shape[0], index).reshape(-1)
+        _, last = np.unique(flat[::-1], return_index=True)
+        lost = np.ones(flat.size, dtype=np.bool_)
+        lost[flat.size - 1 - last] = False
+        g[lost.reshape(index.shape)] = 0.0
+    d_a[index] = 0.0
+    return g
+
+
+def share_of_extreme(x: np.ndarray, out: float) -> np.ndarray:
+    """d max(x) / dx (or of min): the entries that equal it share evenly."""
+    hit = (x == out).astype(x.dtype)
+    return hit / max(np.sum(hit), 1.0)
+
+
+def keep_zero(d: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """`d * slope` where a zero of `d` wins over an infinite slope."""
+    return np.where(d == 0.0, 0.0, d * slope)

@@ -1,0 +1,100 @@
+"""The methods of ufuncs: reduce, accumulate, outer, at, reduceat."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..rules.registry import find
+from .activity import deepest, lower
+from .calls import call, missing, opaque
+from .indexing import getitem, load, setitem
+from .memory import before_write
+from .sweep import live
+
+__all__ = ["ufunc_method"]
+
+_REDUCE = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}
+_ACCUMULATE = {np.add: np.cumsum, np.multiply: np.cumprod}
+
+
+def ufunc_method(ufunc: np.ufunc, name: str, args: tuple, kwargs: dict) -> Any:
+    """`ufunc.name(*args, **kwargs)`"""
+    function = getattr(ufunc, name)
+    stack = live()
+    if deepest((args, list(kwargs.values())), stack, len(stack)) < 0:
+        if name == "at":
+            before_write(args[0])
+        elif kwargs.get("out") is not None:
+            return opaque(function, args, kwargs)
+        return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
+    rule = find(ufunc)
+    if rule is not None and rule.nondiff:
+        return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
+    implementation = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer, "at": _at}.get(name)
+    if implementation is None or kwargs.get("out") is not None:
+        raise missing(function)
+    return implementation(ufunc, *args, **kwargs)
+
+
+def _reduce(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
+            initial: Any = None, where: Any = True) -> Any:
+    options: dict[str, Any] = {"keepdims": keepdims} if keepdims else {}
+    if ufunc in _REDUCE:
+        if dtype is not None:
+            options["dtype"] = dtype
+        if initial is not None:
+            options["initial"] = initial
+        if where is not True:
+            options["where"] = where
+        return call(_REDUCE[ufunc], array, axis, **options)
+    if dtype is not None or where is not True or isinstance(axis, tuple) or axis is None:
+        raise missing(ufunc.reduce)
+    moved = call(np.moveaxis, call(np.asarray, array), axis, 0)
+    total = initial
+    for k in range(len(moved)):
+        item = load(moved, k)
+        total = item if total is None else call(ufunc, total, item)
+    return call(np.expand_dims, total, axis) if keepdims else total
+
+
+def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    if ufunc in _ACCUMULATE and dtype is None:
+        return call(_ACCUMULATE[ufunc], array, axis)
+    moved = call(np.moveaxis, call(np.asarray, array), axis, 0)
+    items: list[Any] = []
+    for k in range(len(moved)):
+        item = load(moved, k)
+        items.append(item if k == 0 else call(ufunc, items[-1], item))
+    return call(np.stack, items, axis=axis) if items else call(np.copy, array)
+
+
+def _outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
+    a, b = call(np.asarray, a), call(np.asarray, b)
+    return call(ufunc, call(np.reshape, a, a.shape + (1,) * b.ndim), b, **kwargs)
+
+
+def _at(ufunc: np.ufunc, array: Any, index: Any, *operand: Any) -> None:
+    """Element after element; for sums in one go, through memory that repeats."""
+    positions = np.arange(array.size).reshape(array.shape)[index]
+    places = np.unravel_index(positions.ravel(), array.shape)
+    if not operand:
+        values = [call(ufunc, load(array, tuple(int(p[k]) for p in places))) for k in range(positions.size)]
+        for k, value in enumerate(values):
+            setitem(value, array, tuple(int(p[k]) for p in places))
+        return
+    if np.unique(positions).size == positions.size:
+        setitem(call(ufunc, getitem(array, index), operand[0]), array, index)
+        return
+    if ufunc is np.add or ufunc is np.subtract:
+        spread = call(np.broadcast_to, call(np.asarray, operand[0]), positions.shape)
+        gathered = call(np.bincount, positions.ravel(), call(np.ravel, spread), array.size) \
+            if find(np.bincount) is not None and array.dtype.kind == "f" else None
+        if gathered is not None:
+            change = call(np.reshape, gathered, array.shape)
+            setitem(call(ufunc, array, change), array, Ellipsis)
+            return
+    spread = call(np.ravel, call(np.broadcast_to, call(np.asarray, operand[0]), positions.shape))
+    for k in range(positions.size):
+        place = tuple(int(p[k]) for p in places)
+        setitem(call(ufunc, load(array, place), load(spread, k)), array, place)
