@@ -1,4 +1,5 @@
-"""Every rule of contractions, linear algebra, FFT and SciPy against differences, called directly (no runtime)."""
+"""Every rule of contractions, linear algebra, FFT and SciPy against differences, called directly (no
+runtime)."""
 import importlib
 import inspect
 

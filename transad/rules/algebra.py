@@ -2,7 +2,8 @@
 
 All of it is plain NumPy whose functions have rules themselves, so that rules can be differentiated again.
 Complex numbers: a cotangent `g` pairs with a tangent `t` as `Re(sum(g * t))`, so nothing is conjugated for a
-holomorphic function. Formulas from the literature that pair as `Re(sum(conj(g) * t))` are used between two `conj`.
+holomorphic function. Formulas from the literature that pair as `Re(sum(conj(g) * t))` are used between two
+`conj`.
 """
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _T213 = np.arange(6.0).reshape(2, 1, 3) / 5 - 0.4
 _Z23 = _M23 + 1j * _M23[::-1, ::-1]
 
 
-# ---------------------------------------------------------------------------------------------- dot, inner, outer
+# ------------------------------------------------------------------------------------------ dot, inner, outer
 
 _DOT_POINTS = [(_V3, _W3), (_M23, _V3), (_M23, _M34), (_V3, _M34), (2.0, _M23), (_M23, 0.7), (_V3, _T234),
                (_M23, np.swapaxes(_T234, 1, 2)[:, :3]), (_T213, _M34), (_Z23, _M34), (1.5, 2.0)]
@@ -104,7 +104,7 @@ def _(g, out, x1, x2):
     return np.dot(x1, g)
 
 
-# --------------------------------------------------------------------------------------------------------- matmul
+# ----------------------------------------------------------------------------------------------------- matmul
 
 def matmul_first(g: Any, a: Any, b: Any) -> Any:
     """The cotangent of `a` in `a @ b`."""
@@ -131,7 +131,8 @@ def matmul_second(g: Any, a: Any, b: Any) -> Any:
     return unbroadcast(np.matmul(transposed(a), g), b)
 
 
-_MATMUL_POINTS = [(_M23, _M34), (_V3, _W3), (_V3, _M34), (_M23, _V3), (_T234, np.transpose(_M34)), (_M23, _T234),
+_MATMUL_POINTS = [(_M23, _M34), (_V3, _W3), (_V3, _M34), (_M23, _V3), (_T234, np.transpose(_M34)),
+                  (_M23, _T234),
                   (_T234, np.array([1.0, 0.5, -1.0, 2.0])), (_V3, _T234), (_T213, _T234), (_T213[0], _T234),
                   (np.reshape(_T234, (2, 1, 3, 4)), np.swapaxes(_T234, 1, 2)), (_Z23, _M34)]
 
@@ -195,7 +196,7 @@ if hasattr(np, "matvec"):                                                       
         return unbroadcast(np.expand_dims(conj(x1), -1) * np.expand_dims(g, -2), x2)
 
 
-# ------------------------------------------------------------------------------------------------------ tensordot
+# -------------------------------------------------------------------------------------------------- tensordot
 
 def contracted(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
     """The axes that `np.tensordot` sums over, of both arrays, non-negative and paired."""
@@ -230,8 +231,10 @@ def tensordot_second(g: Any, a: Any, b: Any, axes: Any) -> Any:
     return np.transpose(product, _undo([in_b[in_a.index(k)] for k in sorted(in_a)] + kept_b))
 
 
-_TENSORDOT_POINTS = [(_M23, _M34, 1), (_T234, np.transpose(_T234, (2, 1, 0)), ((2, 1), (0, 1))), (_M23, _M34, 0),
-                     (_T234, _T234, ([0, 2], [0, 2])), (_V3, np.transpose(_M34), (0, 1)), (_M23, _M23, [[-1, 0], [-1, 0]]),
+_TENSORDOT_POINTS = [(_M23, _M34, 1), (_T234, np.transpose(_T234, (2, 1, 0)), ((2, 1), (0, 1))),
+                     (_M23, _M34, 0),
+                     (_T234, _T234, ([0, 2], [0, 2])), (_V3, np.transpose(_M34), (0, 1)),
+                     (_M23, _M23, [[-1, 0], [-1, 0]]),
                      (_T213, _T234, ((-1,), (1,))), (_Z23, _M34, 1), (_T234, np.arange(12.0).reshape(3, 4))]
 
 
@@ -255,7 +258,7 @@ def _(g, out, x1, x2, axes=2):
     return tensordot_second(g, x1, x2, axes)
 
 
-# ---------------------------------------------------------------------------------------------------- kron, cross
+# ------------------------------------------------------------------------------------------------ kron, cross
 
 def _interleaved(g: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
     """Kronecker's product with the axes of the factors side by side, and both factors broadcast to it."""

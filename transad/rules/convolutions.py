@@ -1,4 +1,5 @@
-"""Rules of `np.convolve` and `np.correlate`: each cotangent is a correlation of the cotangent with the other sequence."""
+"""Rules of `np.convolve` and `np.correlate`: each cotangent is a correlation of the cotangent with the other
+sequence."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,12 +11,15 @@ from transad.rules.registry import adjoint
 
 _A5, _V3 = np.array([0.5, -1.5, 2.0, 0.3, 1.1]), np.array([1.0, 0.3, -0.7])
 _A4, _V2 = np.array([0.2, 1.5, -2.0, 0.9]), np.array([0.6, -1.2])
-_POINTS = [(a, v, mode) for a, v in [(_A5, _V3), (_V3, _A5), (_A4, _V2), (_V2, _A4), (_A5, _V2), (_V3, _A4), (_V3, _V3 + 1)]
-           for mode in ("full", "same", "valid")] + [(_A5 + 1j, _V3, "same"), (_V2 * 1j, _A4, "full"), (2.0, _A4, "full")]
+_POINTS = [(a, v, mode) for a, v in [(_A5, _V3), (_V3, _A5), (_A4, _V2), (_V2, _A4), (_A5, _V2), (_V3, _A4),
+                                     (_V3, _V3 + 1)]
+           for mode in ("full", "same", "valid")] + [(_A5 + 1j, _V3, "same"), (_V2 * 1j, _A4, "full"),
+                                                     (2.0, _A4, "full")]
 
 
 def _full(g: Any, n: int, m: int, mode: Any, start: int) -> Any:
-    """The cotangent of the full result of length n + m - 1, of which `mode` kept a part; 'same' from `start`."""
+    """The cotangent of the full result of length n + m - 1, of which `mode` kept a part; 'same' from
+    `start`."""
     name = {0: "v", 1: "s", 2: "f"}.get(mode, str(mode)[:1].lower())
     if name == "f":
         return g

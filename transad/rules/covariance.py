@@ -1,7 +1,7 @@
 """Rules of `np.cov` and `np.corrcoef`.
 
-With the mean taken away the rows of the centred data sum to zero, weighted; so does the cotangent of the data, and the
-dependence of the mean on the data needs no term of its own.
+With the mean taken away the rows of the centred data sum to zero, weighted; so does the cotangent of the
+data, and the dependence of the mean on the data needs no term of its own.
 """
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def _part(rows: Any, m: Any, y: Any, rowvar: bool, second: bool) -> Any:
     return np.reshape(rows, np.shape(like))
 
 
-def _cov(g: Any, m: Any, y: Any, rowvar: bool, bias: bool, ddof: Any, fweights: Any, aweights: Any, second: bool) -> Any:
+def _cov(g: Any, m: Any, y: Any, rowvar: bool, bias: bool, ddof: Any, fweights: Any, aweights: Any,
+         second: bool) -> Any:
     x = _variables(m, y, rowvar)
     centred, weights = _covariance_parts(x, bias, ddof, fweights, aweights)
     square = np.reshape(g, (np.shape(x)[0], np.shape(x)[0]))
@@ -92,7 +93,8 @@ def _corrcoef(g: Any, out: Any, x: Any, y: Any, rowvar: bool, second: bool) -> A
     return _part(_data_cotangent(total, centred, weights), x, y, rowvar, second)
 
 
-@adjoint(np.corrcoef, "x", at=[(_X,), (_X, _Y), (np.transpose(_X)[:, :2], None, False), (_X + 1j * _X[::-1] ** 2,), (_X[0], _X[1])])
+@adjoint(np.corrcoef, "x", at=[(_X,), (_X, _Y), (np.transpose(_X)[:, :2], None, False),
+                               (_X + 1j * _X[::-1] ** 2,), (_X[0], _X[1])])
 def _(g, out, x, y=None, rowvar=True, *, dtype=None):
     return _corrcoef(g, out, x, y, rowvar, False)
 

@@ -2,9 +2,9 @@
 
 Formulas are in the usual pairing `Re(sum(conj(g) * t))`, between two `conj`; see algebra.py.
 
-- A function that reads one triangle of its matrix (cholesky, eigh, eigvalsh) gets its whole cotangent in that triangle.
-- Equal eigenvalues: eigenvectors have no derivative. A cotangent that does not use them (zeros) is right and finite;
-  one that does raises `Unsupported`. The same for equal singular values, except where the singularity cancels.
+- A function that reads one triangle of its matrix (cholesky, eigh, eigvalsh) has all of the cotangent there.
+- Equal eigenvalues: eigenvectors have no derivative. A cotangent that does not use them (zeros) is right and
+  finite; one that does raises `Unsupported`. The same for equal singular values, except where it cancels.
 - Complex vectors: the derivative keeps the phase that LAPACK fixes (an entry that is real by construction).
 """
 from __future__ import annotations
@@ -17,7 +17,8 @@ from transad.errors import Unsupported
 from transad.rules.algebra import conj, hermitian, transposed
 from transad.rules.registry import adjoint
 
-__all__ = ["cholesky_cotangent", "eig_cotangent", "eigh_cotangent", "fold_triangle", "qr_cotangent", "svd_cotangent"]
+__all__ = ["cholesky_cotangent", "eig_cotangent", "eigh_cotangent", "fold_triangle", "qr_cotangent",
+           "svd_cotangent"]
 
 _A3 = np.array([[3.0, 0.5, -1.0], [0.2, 2.0, 0.4], [1.0, -0.3, 2.5]])
 _SPD = np.array([[4.0, 0.5, -1.0], [0.5, 3.0, 0.4], [-1.0, 0.4, 2.5]])
@@ -28,9 +29,11 @@ _Z3 = _A3 + 1j * _A3[::-1]
 
 
 def fold_triangle(s: Any, lower: bool) -> Any:
-    """The cotangent of a matrix of which a function reads one triangle and takes the other for its mirror image.
+    """The cotangent of a matrix of which a function reads one triangle and takes the other for its mirror
+    image.
 
-    `s` is the cotangent for the whole matrix; what belongs to the unread triangle goes to the entry that is read.
+    `s` is the cotangent for the whole matrix; what belongs to the unread triangle goes to the entry that is
+    read.
 
     >>> fold_triangle(np.array([[1.0, 2.0], [3.0, 4.0]]), lower=True)
     array([[1., 0.],
@@ -41,7 +44,7 @@ def fold_triangle(s: Any, lower: bool) -> Any:
     return mask * (s + hermitian(s))
 
 
-# ------------------------------------------------------------------------------------------------- Cholesky and QR
+# -------------------------------------------------------------------------------------------- Cholesky and QR
 
 def cholesky_cotangent(g: Any, factor: Any, lower: bool) -> Any:
     """Murray 2016, section 3.1; `factor` is L with A = L L^H, or L^H when not `lower`."""
@@ -84,7 +87,8 @@ def qr_cotangent(g_q: Any, g_r: Any, q: Any, r: Any, a: Any) -> Any:
     return conj(total if rest is None else np.concatenate((total, rest), axis=-1))
 
 
-@adjoint(np.linalg.qr, "a", at=[(_A3,), (_B32,), (np.transpose(_B32),), (_B32, "r"), (_A3, "complete"), (_STACK,), (_Z3,),
+@adjoint(np.linalg.qr, "a", at=[(_A3,), (_B32,), (np.transpose(_B32),), (_B32, "r"), (_A3, "complete"),
+                                (_STACK,), (_Z3,),
                                 (_B32 + 1j * _B32[::-1],), (np.transpose(_B32) + 1j * _B32[:2, :1],)])
 def _(g, out, a, mode="reduced"):
     if mode in ("r", "reduced") or (mode == "complete" and np.shape(a)[-1] >= np.shape(a)[-2]):
@@ -92,11 +96,11 @@ def _(g, out, a, mode="reduced"):
             q = np.linalg.qr(a)[0]
             return qr_cotangent(np.zeros(np.shape(q)), g, q, out, a)
         return qr_cotangent(g[0], g[1], out[0], out[1], a)
-    raise Unsupported(f"np.linalg.qr(mode={mode!r}) of a matrix of shape {np.shape(a)} has no derivative rule",
+    raise Unsupported(f"np.linalg.qr(mode={mode!r}) of shape {np.shape(a)} has no derivative rule",
                       instead="use mode='reduced'")
 
 
-# ---------------------------------------------------------------------------------------------------- eigenvalues
+# ------------------------------------------------------------------------------------------------ eigenvalues
 
 def _inverse_gaps(gaps: Any, used: Any, scale: Any, what: str) -> Any:
     """1 / gaps off the diagonal, 0 where a gap is zero up to rounding; there nothing may be `used`."""
@@ -107,7 +111,7 @@ def _inverse_gaps(gaps: Any, used: Any, scale: Any, what: str) -> Any:
         weight = np.maximum(np.abs(used), np.abs(transposed(used)))
         if np.any(equal & (weight > 1e-12 * np.max(np.abs(used), initial=0.0))):
             raise Unsupported(f"{what} belonging to equal eigenvalues or singular values have no derivative",
-                              instead="use the values only, or a matrix function (scipy.linalg.sqrtm, expm, logm)")
+                              instead="use the values only, or a matrix function (scipy.linalg.sqrtm, expm)")
     closed = near | np.eye(n, dtype=bool)
     return np.where(closed, 0.0, 1.0 / np.where(closed, 1.0, gaps))
 
@@ -121,7 +125,7 @@ def _keep_phase(g: Any, v: Any, turn: Any, pinned: Any) -> Any:
         return g
     entry = np.sum(np.where(pinned, np.real(v), 0.0), axis=-2, keepdims=True)
     if np.any((np.sum(pinned, axis=-2, keepdims=True) != 1) | (entry == 0.0) & (turn != 0.0)):
-        raise Unsupported("the result depends on the phase of complex eigenvectors or singular vectors, which is arbitrary",
+        raise Unsupported("the result depends on the arbitrary phase of complex eigen- or singular vectors",
                           instead="use the moduli of their entries, or products in which the phase cancels")
     return g + np.where(pinned, -1j * turn / entry, 0.0)
 
@@ -131,7 +135,8 @@ def _turn(v: Any, g: Any) -> Any:
 
 
 def _pinned_row(v: Any, first: bool) -> Any:
-    """Pins the first or the last row when all its entries are real up to rounding, as LAPACK makes them; else nothing."""
+    """Pins the first or the last row when all its entries are real up to rounding, as LAPACK makes them;
+    else nothing."""
     row = 0 if first else -1
     chosen = np.zeros(np.shape(v), dtype=bool)
     chosen[..., row, :] = np.all(np.abs(np.imag(v[..., row, :])) <= 16 * np.finfo(np.real(v).dtype).eps)
@@ -139,7 +144,8 @@ def _pinned_row(v: Any, first: bool) -> Any:
 
 
 def eigh_cotangent(g_w: Any, g_v: Any, w: Any, v: Any, lower: bool) -> Any:
-    """Of the eigenvalues `w` and eigenvectors `v` of a Hermitian matrix; `g_v` None where they are not used."""
+    """Of the eigenvalues `w` and eigenvectors `v` of a Hermitian matrix; `g_v` None where they are not
+    used."""
     inner = np.eye(np.shape(w)[-1]) * np.expand_dims(g_w, -2)
     if g_v is not None and np.any(g_v):
         g_v = conj(g_v)
@@ -147,17 +153,18 @@ def eigh_cotangent(g_w: Any, g_v: Any, w: Any, v: Any, lower: bool) -> Any:
             g_v = _keep_phase(g_v, v, _turn(v, g_v), _pinned_row(v, lower))
         used = np.matmul(hermitian(v), g_v)
         gaps = np.expand_dims(w, -2) - np.expand_dims(w, -1)
-        inner = inner + used * _inverse_gaps(gaps, used, np.max(np.abs(w), axis=-1, initial=0.0), "eigenvectors")
+        inner = inner + used * _inverse_gaps(gaps, used, np.max(np.abs(w), axis=-1, initial=0.0),
+                                             "eigenvectors")
     return conj(fold_triangle(np.matmul(v, np.matmul(inner, hermitian(v))), lower))
 
 
 @adjoint(np.linalg.eigh, "a", at=[(_SPD,), (_STACK,), (_HPD,), (_SPD, "U"), (_HPD, "U")])
-def _(g, out, a, UPLO="L"):  # noqa: N803
+def _(g, out, a, UPLO="L"):
     return eigh_cotangent(g[0], g[1], out[0], out[1], UPLO.upper() == "L")
 
 
 @adjoint(np.linalg.eigvalsh, "a", at=[(_SPD,), (_STACK,), (_HPD,), (_SPD, "U")])
-def _(g, out, a, UPLO="L"):  # noqa: N803
+def _(g, out, a, UPLO="L"):
     w, v = np.linalg.eigh(a, UPLO)
     return eigh_cotangent(g, None, w, v, UPLO.upper() == "L")
 
@@ -179,7 +186,8 @@ def eig_cotangent(g_w: Any, g_v: Any, w: Any, v: Any, real: bool) -> Any:
         g_v = g_v - v * np.real(np.sum(conj(v) * g_v, axis=-2, keepdims=True))
         used = np.matmul(hermitian(v), g_v)
         gaps = conj(np.expand_dims(w, -2) - np.expand_dims(w, -1))
-        inner = inner + used * _inverse_gaps(gaps, used, np.max(np.abs(w), axis=-1, initial=0.0), "eigenvectors")
+        inner = inner + used * _inverse_gaps(gaps, used, np.max(np.abs(w), axis=-1, initial=0.0),
+                                             "eigenvectors")
     total = conj(np.linalg.solve(hermitian(v), np.matmul(inner, hermitian(v))))
     return np.real(total) if real else total
 
@@ -187,7 +195,8 @@ def eig_cotangent(g_w: Any, g_v: Any, w: Any, v: Any, real: bool) -> Any:
 _ROTATION = np.array([[0.5, -1.0, 0.2], [1.3, 0.4, 0.1], [0.0, 0.3, 2.0]])
 
 
-@adjoint(np.linalg.eig, "a", at=[(_A3 + np.diag([0.0, 2.0, 5.0]),), (_ROTATION,), (_Z3,), (np.stack((_ROTATION, _ROTATION.T)),)])
+@adjoint(np.linalg.eig, "a", at=[(_A3 + np.diag([0.0, 2.0, 5.0]),), (_ROTATION,), (_Z3,),
+                                 (np.stack((_ROTATION, _ROTATION.T)),)])
 def _(g, out, a):
     return eig_cotangent(g[0], g[1], out[0], out[1], not np.iscomplexobj(a))
 
@@ -198,7 +207,7 @@ def _(g, out, a):
     return eig_cotangent(g, None, w, v, not np.iscomplexobj(a))
 
 
-# ------------------------------------------------------------------------------------------------ singular values
+# -------------------------------------------------------------------------------------------- singular values
 
 def svd_cotangent(g_u: Any, g_s: Any, g_vh: Any, a: Any, parts: Any = None) -> Any:
     """Of the reduced decomposition; None for what is not used."""
@@ -224,7 +233,8 @@ def _skew(m: Any) -> Any:
 
 
 def _svd_vectors(g_u: Any, g_v: Any, inner: Any, u: Any, s: Any, v: Any) -> Any:
-    """Splits the skew parts into one that meets s_j - s_i and one that meets s_j + s_i, so that equal ones may cancel."""
+    """Splits the skew parts into one that meets s_j - s_i and one that meets s_j + s_i, so that equal ones
+    may cancel."""
     on_u, on_v = np.matmul(hermitian(u), g_u), np.matmul(hermitian(v), g_v)
     gaps = np.expand_dims(s, -2) - np.expand_dims(s, -1)
     sums = np.expand_dims(s, -2) + np.expand_dims(s, -1)
@@ -246,15 +256,18 @@ def _svd_vectors(g_u: Any, g_v: Any, inner: Any, u: Any, s: Any, v: Any) -> Any:
 
 def _inverse(s: Any, used: Any) -> Any:
     """1 / s along the last axis, 0 where s is 0 and nothing is used."""
-    zero = np.expand_dims(s <= 4 * np.shape(s)[-1] * np.finfo(s.dtype).eps * np.max(s, axis=-1, keepdims=True, initial=0.0), -2)
+    rounding = 4 * np.shape(s)[-1] * np.finfo(s.dtype).eps
+    zero = np.expand_dims(s <= rounding * np.max(s, axis=-1, keepdims=True, initial=0.0), -2)
     if np.any(zero & (np.abs(used) > 1e-12 * np.max(np.abs(used), initial=0.0))):
         raise Unsupported("singular vectors belonging to a singular value 0 have no derivative",
                           instead="use the singular values only")
     return np.where(zero, 0.0, 1.0 / np.where(zero, 1.0, np.expand_dims(s, -2)))
 
 
-_SVD_POINTS = [(_A3, False), (_B32, False), (np.transpose(_B32), False), (_A3,), (np.stack((_B32, _B32 + 0.2)), False), (_Z3, False),
-               (_B32, False, False), (_B32 + 1j * _B32[::-1] ** 2, False), (_B32.T + 1j * _B32.T ** 2, False), (_SPD, True, False)]
+_SVD_POINTS = [(_A3, False), (_B32, False), (np.transpose(_B32), False), (_A3,),
+               (np.stack((_B32, _B32 + 0.2)), False), (_Z3, False),
+               (_B32, False, False), (_B32 + 1j * _B32[::-1] ** 2, False), (_B32.T + 1j * _B32.T ** 2, False),
+               (_SPD, True, False)]
 
 
 @adjoint(np.linalg.svd, "a", at=_SVD_POINTS, keywords=[{}])

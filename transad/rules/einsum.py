@@ -1,8 +1,8 @@
 """The rule of `np.einsum`: every form of its subscripts, repeated indices, broadcasting, the ellipsis.
 
-The cotangent of an operand is itself an einsum: the cotangent of the result with all the other operands, an identity
-matrix for each index repeated within the operand, and ones for an index that nothing else carries. Along an axis of
-size 1 that was stretched, the sum is taken by leaving the index out.
+The cotangent of an operand is itself an einsum: the cotangent of the result with all the other operands, an
+identity matrix for each index repeated within the operand, and ones for an index that nothing else carries.
+Along an axis of size 1 that was stretched, the sum is taken by leaving the index out.
 """
 from __future__ import annotations
 
@@ -95,9 +95,12 @@ _POINTS = [
     ("ij,jk->ik", _M22, _M23), ("ij,jk", _M22, _M23), ("ii", _M22), ("ii->i", _M22), ("nd,nn->d", _M23, _M22),
     ("ii->", _M22), ("i,i", _V2, np.array([2.0])), ("i,i->i", np.array([2.0]), _V2), ("ij->ji", _M23),
     ("ij->", _M23), ("ij->j", _M23), ("...ij,jk->...ik", _T, np.ones((4, 2))), ("...i,...i", _T, _T[:1]),
-    ("i...->...", _T), ("...", _M23), ("ij,kj,i->k", _M23, _M23[:1] * 2, _V2), ("i,j,k->kji", _V2, _V2 + 1, _V2 - 2),
-    ("ba,", _M23, 2.0), ("ij,ij->ij", _M23 + 1j, _M23), ("iij->ji", np.arange(12.0).reshape(2, 2, 3) / 5), ("ij, jk", _M22, _M23),
-    (_M22, [0, 1], _M23, [1, 2], [0, 2]), (_M22, [0, 1], _M23, [1, 2]), (_T, [Ellipsis, 0], _T, [Ellipsis, 0], [Ellipsis]),
+    ("i...->...", _T), ("...", _M23), ("ij,kj,i->k", _M23, _M23[:1] * 2, _V2), ("i,j,k->kji", _V2, _V2 + 1,
+                                                                                _V2 - 2),
+    ("ba,", _M23, 2.0), ("ij,ij->ij", _M23 + 1j, _M23), ("iij->ji", np.arange(12.0).reshape(2, 2, 3) / 5),
+           ("ij, jk", _M22, _M23),
+    (_M22, [0, 1], _M23, [1, 2], [0, 2]), (_M22, [0, 1], _M23, [1, 2]), (_T, [Ellipsis, 0], _T, [Ellipsis, 0],
+                                                                         [Ellipsis]),
     ("iii->", np.arange(8.0).reshape(2, 2, 2)), ("...ab,...bc", _T, np.ones((2, 4, 2)) / 3)]
 
 

@@ -1,7 +1,7 @@
 """Rules of `np.fft`. The transforms are linear, so the cotangents are transforms too.
 
-The matrix of a complex transform is symmetric: its transpose is the same transform, with the same scaling. The real
-ones drop, or imply, the conjugate half of the spectrum.
+The matrix of a complex transform is symmetric: its transpose is the same transform, with the same scaling.
+The real ones drop, or imply, the conjugate half of the spectrum.
 """
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def back_real(g: Any, a: Any, n: Any, axis: int, norm: Any) -> Any:
 
 
 def back_half(g: Any, a: Any, axis: int, norm: Any) -> Any:
-    """The transpose of `np.fft.irfft`: all frequencies but the first, and the last of an even length, count twice."""
+    """The transpose of `np.fft.irfft`: all frequencies but the first, and the last of an even length, count
+    twice."""
     axis = axis % np.ndim(a)
     n = np.shape(g)[axis]
     twice = np.full(n // 2 + 1, 2.0)
@@ -68,9 +69,11 @@ def back_half(g: Any, a: Any, axis: int, norm: Any) -> Any:
     return resized(twice * np.conj(np.fft.rfft(g, n, axis, _OPPOSITE[norm])), {axis: np.shape(a)[axis]})
 
 
-_ONE = [(_V,), (_V, 8), (_V, 3), (_M, None, 0), (_M, 6, 1, "ortho"), (_M, None, -1, "forward"), (_T, None, 1), (_Z, 5, 0)]
+_ONE = [(_V,), (_V, 8), (_V, 3), (_M, None, 0), (_M, 6, 1, "ortho"), (_M, None, -1, "forward"), (_T, None, 1),
+        (_Z, 5, 0)]
 _ONE_REAL = [point for point in _ONE if point[0] is not _Z]
-_MANY = [(_M,), (_T,), (_M, (4, 3)), (_T, None, (0, 2)), (_T, (3, 5), (1, 0), "ortho"), (_M, None, (-1, 0), "forward"), (_Z,)]
+_MANY = [(_M,), (_T,), (_M, (4, 3)), (_T, None, (0, 2)), (_T, (3, 5), (1, 0), "ortho"),
+         (_M, None, (-1, 0), "forward"), (_Z,)]
 _MANY_REAL = _MANY[:-1]
 
 

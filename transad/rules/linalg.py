@@ -1,4 +1,5 @@
-"""Rules of determinants, inverses and linear systems (`np.linalg`); norms and decompositions are beside this file."""
+"""Rules of determinants, inverses and linear systems (`np.linalg`); norms and decompositions are beside this
+file."""
 from __future__ import annotations
 
 from typing import Any
@@ -22,10 +23,11 @@ _STACK = np.stack((_A3, np.transpose(_A3) + 1.0))
 _Z3 = _A3 + 1j * _A3[::-1]
 
 
-# --------------------------------------------------------------------------------------------------- determinants
+# ----------------------------------------------------------------------------------------------- determinants
 
 def cofactors(a: Any) -> Any:
-    """The derivative of det in each entry, also of singular matrices: minors for small ones, else through the SVD.
+    """The derivative of det in each entry, also of singular matrices: minors for small ones, else through
+    the SVD.
 
     >>> cofactors(np.array([[1.0, 2.0], [2.0, 4.0]]))
     array([[ 4., -2.],
@@ -45,7 +47,8 @@ def _cofactors_svd(a: Any) -> Any:
     """det(U) det(V^H) U diag(products of the other singular values) V^H, conjugated."""
     u, s, vh = np.linalg.svd(a)
     n = np.shape(a)[-1]
-    others = np.stack([np.prod(np.concatenate((s[..., :k], s[..., k + 1:]), axis=-1), axis=-1) for k in range(n)], axis=-1)
+    others = np.stack([np.prod(np.concatenate((s[..., :k], s[..., k + 1:]), axis=-1), axis=-1)
+                       for k in range(n)], axis=-1)
     phase = np.linalg.det(u) * np.linalg.det(vh)
     return np.expand_dims(phase, (-2, -1)) * conj(np.matmul(u * np.expand_dims(others, -2), vh))
 
@@ -58,7 +61,8 @@ def _well_conditioned(a: Any, determinant: Any) -> bool:
     return not np.any(sizes > 1e5)
 
 
-@adjoint(np.linalg.det, "a", at=[(_A3,), (_S3,), (_STACK,), (np.stack((_S3, _A3)),), (_Z3,), (_A2,), (np.zeros((2, 2)),),
+@adjoint(np.linalg.det, "a", at=[(_A3,), (_S3,), (_STACK,), (np.stack((_S3, _A3)),), (_Z3,), (_A2,),
+                                 (np.zeros((2, 2)),),
                                  (np.ones((3, 3)),), (np.array([[2.0]]),), (_S3 + 0j,),
                                  (np.diag([0.0, 0.5] + [1.2] * 12) + 0.1 * np.eye(14, k=1),)])
 def _(g, out, a):
@@ -78,7 +82,7 @@ def _(g, out, a):
     return np.expand_dims(weight, (-2, -1)) * transposed(np.linalg.inv(a))
 
 
-# ------------------------------------------------------------------------------------------- inverses and systems
+# --------------------------------------------------------------------------------------- inverses and systems
 
 @adjoint(np.linalg.inv, "a", at=[(_A3,), (_STACK,), (_Z3,)])
 def _(g, out, a):
@@ -95,7 +99,8 @@ def pinv_cotangent(g: Any, p: Any, a: Any) -> Any:
     return conj(left + right) - np.matmul(pt, np.matmul(g, pt))
 
 
-@adjoint(np.linalg.pinv, "a", at=[(_A3,), (_B32,), (np.transpose(_B32),), (np.stack((_B32, 1 - _B32)),), (_B32 + 1j * _B32[::-1] ** 2,)])
+@adjoint(np.linalg.pinv, "a", at=[(_A3,), (_B32,), (np.transpose(_B32),), (np.stack((_B32, 1 - _B32)),),
+                                  (_B32 + 1j * _B32[::-1] ** 2,)])
 def _(g, out, a, rcond=None, hermitian=False, *, rtol=None):
     total = pinv_cotangent(g, out, a)
     return fold_triangle(total, True) if hermitian else total
@@ -103,10 +108,13 @@ def _(g, out, a, rcond=None, hermitian=False, *, rtol=None):
 
 def _solve_rhs(g: Any, a: Any, vector: bool) -> Any:
     """The cotangent of the right-hand side, before it is reduced to its shape."""
-    return np.linalg.solve(transposed(a), np.expand_dims(g, -1))[..., 0] if vector else np.linalg.solve(transposed(a), g)
+    if vector:
+        return np.linalg.solve(transposed(a), np.expand_dims(g, -1))[..., 0]
+    return np.linalg.solve(transposed(a), g)
 
 
-_SOLVE_POINTS = [(_A3, _B3), (_A3, _B32), (_STACK, _B3), (_STACK, _B32), (_A3, np.stack((_B32, -_B32))), (_Z3, _B3),
+_SOLVE_POINTS = [(_A3, _B3), (_A3, _B32), (_STACK, _B3), (_STACK, _B32), (_A3, np.stack((_B32, -_B32))),
+                 (_Z3, _B3),
                  (_STACK[:1], np.stack((_B32, 2 * _B32)))]
 
 
@@ -123,7 +131,8 @@ def _pseudo_inverse(a: Any, rcond: Any) -> Any:
     return np.linalg.pinv(a, rcond=cut)
 
 
-@adjoint(np.linalg.lstsq, "a", "b", at=[(_B32, _B3), (_B32, _A3), (np.transpose(_B32), _B3[:2]), (_A3, _B32), (_A3, _B3)])
+@adjoint(np.linalg.lstsq, "a", "b", at=[(_B32, _B3), (_B32, _A3), (np.transpose(_B32), _B3[:2]), (_A3, _B32),
+                                        (_A3, _B3)])
 def _(g, out, a, b, rcond=None):
     vector = np.ndim(b) == 1
     x, g_x, b_2 = out[0], g[0], b
@@ -165,7 +174,7 @@ def _(g, out, a, ind=2):
     return np.reshape(-np.dot(turned, np.dot(np.reshape(g, (n, n)), turned)), np.shape(a))
 
 
-# ------------------------------------------------------------------------------------- powers, products, condition
+# -------------------------------------------------------------------------------- powers, products, condition
 
 @adjoint(np.linalg.matrix_power, "a", at=[(_A3, 0), (_A3, 1), (_A3, 5), (_STACK, 6), (_A3, -3), (_Z3, 3)])
 def _(g, out, a, n):
@@ -174,7 +183,7 @@ def _(g, out, a, n):
     base = np.linalg.inv(a) if n < 0 else a
     turned, total = transposed(base), g
     power = turned
-    for bit in bin(abs(int(n)))[3:]:                  # total = sum of turned^k g turned^(m-1-k), power = turned^m
+    for bit in bin(abs(int(n)))[3:]:     # power = turned^m, total = sum over k of turned^k g turned^(m-1-k)
         total = np.matmul(power, total) + np.matmul(total, power)
         power = np.matmul(power, power)
         if bit == "1":
@@ -186,12 +195,14 @@ def _(g, out, a, n):
 _M34 = np.arange(12.0).reshape(3, 4) / 7 - 0.5
 
 
-@adjoint(np.linalg.multi_dot, "arrays", at=[([_A3, _M34],), ([_B3, _A3, _M34],), ([_B3, _A3, _M34, np.array([1.0, 0.5, -1.0, 2.0])],),
+@adjoint(np.linalg.multi_dot, "arrays", at=[([_A3, _M34],), ([_B3, _A3, _M34],),
+                                            ([_B3, _A3, _M34, np.array([1.0, 0.5, -1.0, 2.0])],),
                                             ((_A3, _Z3, _M34),)])
 def _(g, out, arrays):
     last = len(arrays) - 1
     wide = [np.reshape(array, (1, -1)) if k == 0 and np.ndim(array) == 1 else
-            np.reshape(array, (-1, 1)) if k == last and np.ndim(array) == 1 else array for k, array in enumerate(arrays)]
+            np.reshape(array, (-1, 1)) if k == last and np.ndim(array) == 1 else array for k,
+            array in enumerate(arrays)]
     turned = [np.transpose(array) for array in wide]
     left = np.reshape(g, (np.shape(wide[0])[0], np.shape(wide[last])[1]))
     cotangents = []
@@ -204,14 +215,16 @@ def _(g, out, arrays):
     return cotangents
 
 
-@adjoint(np.linalg.cond, "x", at=[(_A3,), (_B32,), (_A3, -2), (_A3, 1), (_A3, -1), (_A3, np.inf), (_A3, -np.inf), (_A3, "fro"),
+@adjoint(np.linalg.cond, "x", at=[(_A3,), (_B32,), (_A3, -2), (_A3, 1), (_A3, -1), (_A3, np.inf),
+                                  (_A3, -np.inf), (_A3, "fro"),
                                   (_A3, "nuc"), (_STACK, 2), (_STACK, 1), (_Z3, "fro"), (_Z3,)])
 def _(g, out, x, p=None):
     if p is None or p == 2 or p == -2:
         s = np.linalg.svd(x, compute_uv=False)
         up, down = (s[..., -1:], s[..., :1]) if p == -2 else (s[..., :1], s[..., -1:])
         weight = np.expand_dims(g, -1)
-        g_s = np.concatenate((weight / down, np.zeros(np.shape(s)[:-1] + (np.shape(s)[-1] - 2,)), -weight * up / down ** 2), axis=-1)
+        g_s = np.concatenate((weight / down, np.zeros(np.shape(s)[:-1] + (np.shape(s)[-1] - 2,)),
+                              -weight * up / down ** 2), axis=-1)
         return svd_cotangent(None, g_s if p != -2 else np.flip(g_s, -1), None, x)
     inverse = np.linalg.inv(x)
     one, other = np.linalg.norm(x, p, axis=(-2, -1)), np.linalg.norm(inverse, p, axis=(-2, -1))

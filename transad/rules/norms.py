@@ -1,4 +1,5 @@
-"""The rule of `np.linalg.norm`, every order and axis, and of its relatives; at 0 a finite subgradient (mostly 0).
+"""The rule of `np.linalg.norm`, every order and axis, and of its relatives; at 0 a finite subgradient
+(mostly 0).
 
 Ties (orders inf, -inf, and 1, 2 of matrices) are split evenly.
 """
@@ -57,7 +58,8 @@ def _matrix(g: Any, n: Any, x: Any, order: Any, row: int, column: int) -> Any:
         return g * _unit(x) * _share(sums, n, across)
     u, s, vh = np.linalg.svd(np.moveaxis(x, (row, column), (-2, -1)), full_matrices=False)
     if order == "nuc":
-        weights = np.where(s > np.finfo(s.dtype).eps * np.max(s, axis=-1, keepdims=True, initial=0.0), 1.0, 0.0)
+        weights = np.where(s > np.finfo(s.dtype).eps * np.max(s, axis=-1, keepdims=True, initial=0.0), 1.0,
+                           0.0)
     elif order in (2, -2):
         weights = _share(s, s[..., :1] if order == 2 else s[..., -1:], -1)
     else:
@@ -71,7 +73,8 @@ def norm_cotangent(g: Any, out: Any, x: Any, order: Any, axis: Any, keepdims: bo
     if np.size(x) == 0:
         return np.zeros(np.shape(x))
     every = tuple(range(np.ndim(x)))
-    if axis is None and (order is None or (order in ("fro", "f") and np.ndim(x) == 2) or (order == 2 and np.ndim(x) == 1)):
+    if axis is None and (order is None or (order in ("fro", "f") and np.ndim(x) == 2)
+                         or (order == 2 and np.ndim(x) == 1)):
         n = np.reshape(out, (1,) * np.ndim(x))
         return np.reshape(g, np.shape(n)) * conj(zero_safe_divide(x, n))
     axes = every if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
@@ -86,8 +89,10 @@ def norm_cotangent(g: Any, out: Any, x: Any, order: Any, axis: Any, keepdims: bo
 
 
 _ORDERS = ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf]
-_NORM_POINTS = ([(_V,), (_M,), (_T,), (_Z,), (_V, 3), (_V, 1), (_V, 2), (_V, np.inf), (_V, -np.inf), (_V, 2.5), (_V, -1), (_V, 0.5),
-                 (_V, 0), (_M, None, 0), (_M, 3, 1), (_T, 1, 2), (_Z, 3, 1), (_Z, np.inf, 0), (_M, 2, -1, True), (_M, None, (0, 1)),
+_NORM_POINTS = ([(_V,), (_M,), (_T,), (_Z,), (_V, 3), (_V, 1), (_V, 2), (_V, np.inf), (_V, -np.inf),
+                 (_V, 2.5), (_V, -1), (_V, 0.5),
+                 (_V, 0), (_M, None, 0), (_M, 3, 1), (_T, 1, 2), (_Z, 3, 1), (_Z, np.inf, 0),
+                 (_M, 2, -1, True), (_M, None, (0, 1)),
                  (_M, None, None, True), (np.array([0.0, 1.0, -2.0]), 3), (_T, None, (2, 0), True)]
                 + [(_M, order) for order in _ORDERS] + [(_T, order, (2, 0)) for order in _ORDERS]
                 + [(_Z, order) for order in _ORDERS] + [(_T, "nuc", (0, 1), True)])

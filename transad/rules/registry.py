@@ -29,7 +29,8 @@ __all__ = ["Rule", "adjoint", "find", "nondiff", "partials", "registered"]
 
 @dataclass
 class Rule:
-    """The rule of one function: elementwise `partials`, or `adjoints` by argument name, or neither (nondiff)."""
+    """The rule of one function: elementwise `partials`, or `adjoints` by argument name, or neither
+    (nondiff)."""
 
     function: Callable[..., Any]
     partials: Callable[..., Any] | None = None
@@ -68,9 +69,10 @@ def partials(*functions: Callable[..., Any], singular: bool = False,
              at: Iterable[tuple[Any, ...]] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the partial derivatives of elementwise functions of scalars.
 
-    The decorated function takes the arguments of the function, and optionally the keyword `out` (its result), and
-    returns one partial derivative per argument (a bare value for one argument; None where there is no derivative).
-    `singular`: a partial may be infinite or NaN inside the domain, so a zero cotangent has to win over it.
+    The decorated function takes the arguments of the function, and optionally the keyword `out` (its
+    result), and returns one partial derivative per argument (a bare value for one argument; None where there
+    is no derivative). `singular`: a partial may be infinite or NaN inside the domain, so a zero cotangent
+    has to win over it.
     `at`: argument tuples that the generic rule test uses.
     """
     def declare(rule_function: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,10 +90,12 @@ def adjoint(function: Callable[..., Any], *arguments: str, at: Iterable[tuple[An
             singular: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the cotangent of one argument (or of several that share a formula's shape) of `function`.
 
-    The decorated function is called as `rule(g, out, *args, **kwargs)` with the cotangent of the result, the result
-    and the arguments as the user gave them; its own parameters after `g, out` name and default them. With several
-    names it returns a tuple of cotangents in that order. A sequence argument, and `*operands`, receive a list.
-    `at`: argument tuples that the rule tests use; `keywords`: the keyword arguments of each, in the same order.
+    The decorated function is called as `rule(g, out, *args, **kwargs)` with the cotangent of the result, the
+    result and the arguments as the user gave them; its own parameters after `g, out` name and default them.
+    With several names it returns a tuple of cotangents in that order. A sequence argument, and `*operands`,
+    receive a list.
+    `at`: argument tuples that the rule tests use; `keywords`: the keyword arguments of each, in the same
+    order.
     """
     def declare(rule_function: Callable[..., Any]) -> Callable[..., Any]:
         rule = _entry(function)
@@ -132,7 +136,8 @@ def nondiff(*functions: Callable[..., Any]) -> None:
 
 
 def find(function: Any) -> Rule | None:
-    """The rule of `function`, or None. Bound methods of one object (`scipy.stats.norm.logpdf`) are found too."""
+    """The rule of `function`, or None. Bound methods of one object (`scipy.stats.norm.logpdf`) are found
+    too."""
     rule = _RULES.get(_key(function))
     return rule if rule is not None and _same(rule.function, function) else None
 

@@ -1,4 +1,5 @@
-"""Rules of `scipy.fft`: the same transforms as NumPy's, with the argument named `x`, and the cosine and sine ones."""
+"""Rules of `scipy.fft`: the same transforms as NumPy's, with the argument named `x`, and the cosine and sine
+ones."""
 from __future__ import annotations
 
 from typing import Any
@@ -7,14 +8,24 @@ import numpy as np
 import scipy.fft as sf
 
 from transad.errors import Unsupported
-from transad.rules.fft import _axes, _back_many, _half_many, _real_many, back_complex, back_half, back_real, resized
+from transad.rules.fft import (
+    _axes,
+    _back_many,
+    _half_many,
+    _real_many,
+    back_complex,
+    back_half,
+    back_real,
+    resized,
+)
 from transad.rules.registry import adjoint
 
 _OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 _V, _M = np.array([0.5, -1.5, 2.0, 0.3, 1.1]), np.sin(np.arange(12.0)).reshape(3, 4)
 _Z = _M + 1j * _M[::-1] ** 2
 _ONE, _REAL = [(_V,), (_V, 8), (_M, 2, 0, "ortho"), (_Z,)], [(_V,), (_V, 8), (_M, 2, 0, "ortho")]
-_MANY, _REAL_MANY = [(_M,), (_M, (4, 3)), (_M, None, (1,), "ortho"), (_Z,)], [(_M,), (_M, (4, 3)), (_M, None, (1,), "ortho")]
+_MANY, _REAL_MANY = [(_M,), (_M, (4, 3)), (_M, None, (1,), "ortho"),
+                     (_Z,)], [(_M,), (_M, (4, 3)), (_M, None, (1,), "ortho")]
 
 
 @adjoint(sf.fft, "x", at=_ONE)
@@ -93,14 +104,16 @@ def _along(matrix: Any, g: Any, x: Any, axis: int) -> Any:
     return resized(np.moveaxis(np.dot(moved, matrix), -1, axis), {axis: np.shape(x)[axis]})
 
 
-def _trigonometric(transform: Any, g: Any, x: Any, kind: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
+def _trigonometric(transform: Any, g: Any, x: Any, kind: int, n: Any, axis: int, norm: Any,
+                   orthogonalize: Any) -> Any:
     """Through the matrix of the transform: its columns are the transforms of the unit vectors."""
     axis = axis % np.ndim(x)
     size = np.shape(g)[axis]
     if size > 4096:
-        raise Unsupported("the derivative of a cosine or sine transform of more than 4096 points has no fast rule",
+        raise Unsupported("the derivative of a cosine or sine transform of over 4096 points has no rule",
                           instead="scipy.fft.rfft of the mirrored signal")
-    return _along(np.transpose(transform(np.eye(size), kind, None, 1, norm, orthogonalize=orthogonalize)), g, x, axis)
+    return _along(np.transpose(transform(np.eye(size), kind, None, 1, norm, orthogonalize=orthogonalize)), g,
+                  x, axis)
 
 
 _TRIGONOMETRIC = [(_V,), (_V, 2, 7), (_M, 3, None, 0), (_M, 1, None, -1, "ortho"), (_V, 4, 3)]

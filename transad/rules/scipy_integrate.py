@@ -52,7 +52,8 @@ def _(g, out, y, x=None, dx=1.0, axis=-1):
     return _pairs(np.broadcast_to(np.expand_dims(g, axis), shape), y, x, dx, axis)
 
 
-@adjoint(si.cumulative_trapezoid, "y", "x", "dx", at=[(_Y,), (_Y, _X), (_Y, None, 0.3, 0), (_X, _X ** 2), (_Y, _X, 1.0, -1, 0)])
+@adjoint(si.cumulative_trapezoid, "y", "x", "dx", at=[(_Y,), (_Y, _X), (_Y, None, 0.3, 0), (_X, _X ** 2),
+                                                      (_Y, _X, 1.0, -1, 0)])
 def _(g, out, y, x=None, dx=1.0, axis=-1, initial=None):
     y, axis = np.asarray(y), axis % np.ndim(y)
     if initial is not None:

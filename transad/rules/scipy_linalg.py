@@ -1,7 +1,8 @@
-"""Rules of `scipy.linalg`: systems with structure, factors kept for later, matrix functions, matrices built from parts.
+"""Rules of `scipy.linalg`: systems with structure, factors kept for later, matrix functions, matrices built
+from parts.
 
-Stacks of matrices are refused by SciPy here or handled as its functions do. Decompositions that NumPy has too share
-its rules.
+Stacks of matrices are refused by SciPy here or handled as its functions do. Decompositions that NumPy has
+too share its rules.
 """
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def _times(rhs: Any, x: Any) -> Any:
     return np.outer(rhs, x) if np.ndim(x) == 1 else np.dot(rhs, np.transpose(x))
 
 
-# ----------------------------------------------------------------------------------------------- general systems
+# -------------------------------------------------------------------------------------------- general systems
 
 _SYMMETRIC = ("sym", "symmetric", "her", "hermitian", "pos", "positive definite")
 
@@ -61,13 +62,18 @@ def _read_part(total: Any, structure: Any, lower: bool) -> Any:
     return total
 
 
-@adjoint(sl.solve, "a", "b", at=[(_A3, _B3), (_A3, _B32), (_SPD, _B3), (_SPD, _B32), (_A3, _B3), (_Z3, _B3), (_U3, _B3),
+@adjoint(sl.solve, "a", "b", at=[(_A3, _B3), (_A3, _B32), (_SPD, _B3), (_SPD, _B32), (_A3, _B3), (_Z3, _B3),
+                                 (_U3, _B3),
                              (_Z3, _B3), (_A3, _B32), (_U3, _B3), (_SPD + 0.1j * (_U3 - _U3.T), _B3)],
-         keywords=[{}, {}, {"assume_a": "pos"}, {"assume_a": "sym", "lower": True}, {"transposed": True}, {}, {},
-                   {"assume_a": "sym"}, {"assume_a": "tridiagonal"}, {"assume_a": "upper triangular"}, {"assume_a": "her"}])
-def _(g, out, a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None, transposed=False):
+         keywords=[{}, {}, {"assume_a": "pos"}, {"assume_a": "sym", "lower": True}, {"transposed": True}, {},
+                   {},
+                   {"assume_a": "sym"}, {"assume_a": "tridiagonal"}, {"assume_a": "upper triangular"},
+                   {"assume_a": "her"}])
+def _(g, out, a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
+      transposed=False):
     if np.ndim(a) > 2:
-        raise Unsupported("scipy.linalg.solve of a stack of matrices has no derivative rule", instead="np.linalg.solve")
+        raise Unsupported("scipy.linalg.solve of a stack of matrices has no derivative rule",
+                          instead="np.linalg.solve")
     rhs = sl.solve(a if transposed else np.transpose(a), g, lower=lower if transposed else not lower,
                    assume_a=None if assume_a is None else _turned(assume_a, transposed))
     total = -_times(out, rhs) if transposed else -_times(rhs, out)
@@ -118,14 +124,16 @@ def _(g, out, a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finit
     return g_a, np.reshape(g_b, np.shape(b))
 
 
-# ------------------------------------------------------------------------------------- structured linear systems
+# ---------------------------------------------------------------------------------- structured linear systems
 
 def _flip(trans: Any) -> int:
     return {0: 1, "N": 1, 1: 0, "T": 0}[trans]
 
 
-@adjoint(sl.solve_triangular, "a", "b", at=[(_U3, _B3), (_L3, _B32), (_A3, _B3), (_A3, _B3), (_A3, _B32), (_Z3, _B3)],
-         keywords=[{}, {"lower": True}, {"lower": True}, {"trans": 1}, {"trans": "T", "unit_diagonal": True, "lower": True}, {"trans": 2}])
+@adjoint(sl.solve_triangular, "a", "b", at=[(_U3, _B3), (_L3, _B32), (_A3, _B3), (_A3, _B3), (_A3, _B32),
+                                            (_Z3, _B3)],
+         keywords=[{}, {"lower": True}, {"lower": True}, {"trans": 1}, {"trans": "T", "unit_diagonal": True,
+                                                                        "lower": True}, {"trans": 2}])
 def _(g, out, a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True):
     if trans in (2, "C"):
         rhs = conj(sl.solve_triangular(a, conj(g), 0, lower, unit_diagonal))
@@ -170,7 +178,8 @@ def _(g, out, l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finit
     return np.stack(rows), rhs
 
 
-@adjoint(sl.solveh_banded, "ab", "b", at=[(_BAND[:2], _B4), (_BAND[1:], _B42)], keywords=[{}, {"lower": True}])
+@adjoint(sl.solveh_banded, "ab", "b", at=[(_BAND[:2], _B4), (_BAND[1:], _B42)],
+         keywords=[{}, {"lower": True}])
 def _(g, out, ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
     n, count = np.shape(ab)[1], np.shape(ab)[0]
     rhs = conj(sl.solveh_banded(ab, conj(g), lower=lower))
@@ -178,8 +187,8 @@ def _(g, out, ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_f
     rows = []
     for row in range(count):
         offset = row if lower else count - 1 - row
-        near = -np.sum(left[offset:] * right[:n - offset], axis=1)                      # entries below the diagonal
-        far = -np.sum(left[:n - offset] * right[offset:], axis=1)                       # and above it
+        near = -np.sum(left[offset:] * right[:n - offset], axis=1)               # entries below the diagonal
+        far = -np.sum(left[:n - offset] * right[offset:], axis=1)                # and above it
         zeros = np.zeros(offset)
         if offset == 0:
             rows.append(near)
@@ -203,7 +212,7 @@ def _(g, out, a, q):
     return -np.dot(rhs, np.transpose(out)) - conj(np.dot(np.transpose(rhs), out)), rhs
 
 
-# ------------------------------------------------------------------------------------------ factors kept for later
+# ------------------------------------------------------------------------------------- factors kept for later
 
 @adjoint(sl.cholesky, "a", at=[(_SPD,), (_SPD, True), (_SPD + 0.1j * (_U3 - _U3.T), True)])
 def _(g, out, a, lower=False, overwrite_a=False, check_finite=True):
@@ -217,7 +226,7 @@ def _half(c: Any, lower: bool) -> Any:
 @adjoint(sl.cho_factor, "a", at=[(_SPD,), (_SPD, True)])
 def _(g, out, a, lower=False, overwrite_a=False, check_finite=True):
     total = cholesky_cotangent(_half(g[0], lower), _half(out[0], lower), lower)
-    return total + (g[0] - _half(g[0], lower))                   # SciPy leaves the matrix in the other triangle
+    return total + (g[0] - _half(g[0], lower))            # SciPy leaves the matrix in the other triangle
 
 
 def _factors(c: Any, lower: bool) -> Any:
@@ -225,7 +234,8 @@ def _factors(c: Any, lower: bool) -> Any:
     return half if lower else hermitian(half)
 
 
-@adjoint(sl.cho_solve, "c_and_lower", "b", at=[((np.linalg.cholesky(_SPD), True), _B3), ((np.linalg.cholesky(_SPD).T, False), _B32),
+@adjoint(sl.cho_solve, "c_and_lower", "b", at=[((np.linalg.cholesky(_SPD), True), _B3),
+                                               ((np.linalg.cholesky(_SPD).T, False), _B32),
                                                 ((_A3, True), _B3)])
 def _(g, out, c_and_lower, b, overwrite_b=False, check_finite=True):
     c, lower = c_and_lower
@@ -252,7 +262,7 @@ def lu_cotangent(g_low: Any, g_up: Any, low: Any, up: Any) -> Any:
 
 def _square(a: Any, name: str) -> None:
     if np.ndim(a) != 2 or np.shape(a)[0] != np.shape(a)[1]:
-        raise Unsupported(f"scipy.linalg.{name} of an array of shape {np.shape(a)} has no derivative rule; square matrices have")
+        raise Unsupported(f"scipy.linalg.{name} has a derivative rule for square matrices only, not {np.shape(a)}")
 
 
 @adjoint(sl.lu_factor, "a", at=[(_A3,), (_A3[::-1].copy(),), (_A3 + 0.3j * _A3[::-1],)])
@@ -281,15 +291,17 @@ _LU = sl.lu_factor(_A3[::-1].copy())
 def _(g, out, lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
     lu, piv = lu_and_piv
     if trans == 2:
-        raise Unsupported("lu_solve(trans=2) has no derivative rule", instead="conjugate the right-hand side and use trans=1")
+        raise Unsupported("lu_solve(trans=2) has no derivative rule",
+                          instead="conjugate the right-hand side and use trans=1")
     rhs = sl.lu_solve((lu, piv), g, 0 if trans else 1)
     total = -_times(out, rhs) if trans else -_times(rhs, out)
     total = total[_permuted(piv)]                                # the cotangent of L U
     low, up = np.tril(lu, -1) + np.eye(np.shape(lu)[0]), np.triu(lu)
-    return [np.tril(np.dot(total, np.transpose(up)), -1) + np.triu(np.dot(np.transpose(low), total)), None], rhs
+    return [np.tril(np.dot(total, np.transpose(up)), -1) + np.triu(np.dot(np.transpose(low), total)),
+            None], rhs
 
 
-# --------------------------------------------------------------------------------- decompositions NumPy has too
+# ------------------------------------------------------------------------------- decompositions NumPy has too
 
 @adjoint(sl.qr, "a", at=[(_A3,), (_B32,), (_B32,)], keywords=[{}, {"mode": "economic"}, {"mode": "r"}])
 def _(g, out, a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
@@ -305,14 +317,16 @@ def _(g, out, a, overwrite_a=False, lwork=None, mode="full", pivoting=False, che
 
 
 @adjoint(sl.svd, "a", at=[(_A3,), (_B32, False), (_B32, True, False)])
-def _(g, out, a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
+def _(g, out, a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
+      lapack_driver="gesdd"):
     if not compute_uv:
         return svd_cotangent(None, g, None, a)
     n = np.shape(out[1])[-1]
     if np.any(g[0][..., n:]) or np.any(g[2][..., n:, :]):
         raise Unsupported("the vectors that full_matrices=True adds to the SVD have no derivative",
                           instead="pass full_matrices=False")
-    return svd_cotangent(g[0][..., :n], g[1], g[2][..., :n, :], a, (out[0][..., :n], out[1], out[2][..., :n, :]))
+    return svd_cotangent(g[0][..., :n], g[1], g[2][..., :n, :], a,
+                         (out[0][..., :n], out[1], out[2][..., :n, :]))
 
 
 @adjoint(sl.svdvals, "a", at=[(_A3,), (_B32,)])
@@ -326,7 +340,7 @@ def _plain_eigh(b: Any, by_index: Any, by_value: Any) -> None:
                           instead="reduce with the Cholesky factor of b; take all eigenvalues, then select")
 
 
-@adjoint(sl.eigh, "a", at=[(_SPD,), (_SPD,), (_SPD,)], keywords=[{}, {"lower": False}, {"eigvals_only": True}])
+@adjoint(sl.eigh, "a", at=[(_SPD,)] * 3, keywords=[{}, {"lower": False}, {"eigvals_only": True}])
 def _(g, out, a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,
       check_finite=True, subset_by_index=None, subset_by_value=None, driver=None):
     _plain_eigh(b, subset_by_index, subset_by_value)
@@ -351,7 +365,8 @@ _ROTATION = np.array([[0.5, -1.0, 0.2], [1.3, 0.4, 0.1], [0.0, 0.3, 2.0]])
 def _(g, out, a, b=None, left=False, right=True, overwrite_a=False, overwrite_b=False, check_finite=True,
       homogeneous_eigvals=False):
     if b is not None or left or not right or homogeneous_eigvals:
-        raise Unsupported("scipy.linalg.eig has a derivative rule for its plain form only", instead="scipy.linalg.eig(a)")
+        raise Unsupported("scipy.linalg.eig has a derivative rule for its plain form only",
+                          instead="scipy.linalg.eig(a)")
     return eig_cotangent(g[0], g[1], out[0], out[1], not np.iscomplexobj(a))
 
 
@@ -363,11 +378,13 @@ def _(g, out, a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigva
     return eig_cotangent(g, None, w, v, not np.iscomplexobj(a))
 
 
-# ------------------------------------------------------------------------------------------------ matrix functions
+# ------------------------------------------------------------------------------------------- matrix functions
 
 def _through_block(function: Any, g: Any, a: Any) -> Any:
-    """The transpose of the derivative of an analytic matrix function f at A: the corner of f([[A^T, g], [0, A^T]])."""
-    size = 2.0 ** np.ceil(np.log2(np.maximum(np.max(np.abs(g), initial=0.0), 1e-300)))   # keeps the block balanced
+    """The transpose of the derivative of an analytic matrix function f at A: the corner of f([[A^T, g], [0,
+    A^T]])."""
+    size = 2.0 ** np.ceil(np.log2(np.maximum(np.max(np.abs(g), initial=0.0),
+                                             1e-300)))   # keeps the block balanced
     turned = transposed(a)
     top = np.concatenate((turned, g / size), axis=-1)
     bottom = np.concatenate((np.zeros(np.shape(a)), turned), axis=-1)
@@ -380,47 +397,47 @@ _GROUP = [(_SMALL,), (_Z3 / 4,)]
 
 
 @adjoint(sl.expm, "A", at=[(_SMALL,), (_Z3,), (np.zeros((2, 2)),), (np.stack((_SMALL, _A3)),)])
-def _(g, out, A):  # noqa: N803
+def _(g, out, A):
     return _through_block(sl.expm, g, A)
 
 
 @adjoint(sl.logm, "A", at=[(_A3,), (np.eye(2) * 0.5,)])
-def _(g, out, A, disp=None):  # noqa: N803
+def _(g, out, A, disp=None):
     return _through_block(sl.logm, g, A)
 
 
 @adjoint(sl.cosm, "A", at=_GROUP)
-def _(g, out, A):  # noqa: N803
+def _(g, out, A):
     return _through_block(sl.cosm, g, A)
 
 
 @adjoint(sl.sinm, "A", at=_GROUP)
-def _(g, out, A):  # noqa: N803
+def _(g, out, A):
     return _through_block(sl.sinm, g, A)
 
 
 @adjoint(sl.coshm, "A", at=_GROUP)
-def _(g, out, A):  # noqa: N803
+def _(g, out, A):
     return _through_block(sl.coshm, g, A)
 
 
 @adjoint(sl.sinhm, "A", at=_GROUP)
-def _(g, out, A):  # noqa: N803
+def _(g, out, A):
     return _through_block(sl.sinhm, g, A)
 
 
 @adjoint(sl.tanhm, "A", at=_GROUP[:1])
-def _(g, out, A):  # noqa: N803
+def _(g, out, A):
     return _through_block(sl.tanhm, g, A)
 
 
 @adjoint(sl.sqrtm, "A", at=[(_A3,), (_SPD,), (np.eye(2) * 4.0,)])
-def _(g, out, A, disp=None, blocksize=None):  # noqa: N803
+def _(g, out, A, disp=None, blocksize=None):
     return sl.solve_sylvester(np.transpose(out), np.transpose(out), g)
 
 
 @adjoint(sl.fractional_matrix_power, "A", at=[(_A3, 0.3), (_A3, -1.5)])
-def _(g, out, A, t):  # noqa: N803
+def _(g, out, A, t):
     size = 2.0 ** np.ceil(np.log2(np.maximum(np.max(np.abs(g), initial=0.0), 1e-300)))
     n, turned = np.shape(A)[0], np.transpose(A)
     block = np.concatenate((np.concatenate((turned, g / size), axis=1),
@@ -467,7 +484,8 @@ def _(g, out, c, r=None):
 @adjoint(sl.hankel, "r")
 def _(g, out, c, r=None):
     turned, n, columns = np.fliplr(g), np.shape(c)[0], np.shape(g)[1]
-    return np.concatenate((np.zeros(1), _diagonal_sums(turned, [columns - 1 - (n - 1 + k) for k in range(1, columns)])))
+    offsets = [columns - n - k for k in range(1, columns)]
+    return np.concatenate((np.zeros(1), _diagonal_sums(turned, offsets)))
 
 
 @adjoint(sl.circulant, "c", at=[(_B3,), (_B4,)])

@@ -12,8 +12,11 @@ from transad.rules.registry import adjoint
 
 _A5, _V3 = np.array([0.5, -1.5, 2.0, 0.3, 1.1]), np.array([1.0, 0.3, -0.7])
 _M, _K = np.sin(np.arange(20.0)).reshape(4, 5), np.cos(np.arange(6.0)).reshape(2, 3)
-_POINTS = [(a, v, mode) for a, v in [(_A5, _V3), (_V3, _A5), (_M, _K), (_K, _M), (_A5[:4], _V3[:2]), (_V3[:2], _A5[:4])]
+_POINTS = [(a, v, mode) for a, v in [(_A5, _V3), (_V3, _A5), (_M, _K), (_K, _M), (_A5[:4], _V3[:2]),
+                                     (_V3[:2], _A5[:4])]
            for mode in ("full", "same", "valid")] + [(_A5 + 1j, _V3, "same"), (2.0, 1.5)]
+_PLANE = [(a, b, mode) for a, b in ((_M, _K), (_K, _M), (_M[:, :3], _M[:3, :3]))
+          for mode in ("full", "same", "valid")]
 
 
 def _spread(g: Any, first: Any, second: Any, mode: str, starts: list[int]) -> Any:
@@ -62,11 +65,11 @@ def _(g, out, in1, in2, mode="full", axes=None):
     return _convolution(g, in1, in2, mode)
 
 
-@adjoint(ss.convolve2d, "in1", "in2", at=[(a, b, mode) for a, b in ((_M, _K), (_K, _M), (_M[:, :3], _M[:3, :3]))
-                                         for mode in ("full", "same", "valid")])
+@adjoint(ss.convolve2d, "in1", "in2", at=_PLANE)
 def _(g, out, in1, in2, mode="full", boundary="fill", fillvalue=0):
     if boundary != "fill":
-        raise Unsupported(f"scipy.signal.convolve2d(boundary={boundary!r}) has no derivative rule", instead="np.pad the input")
+        raise Unsupported(f"scipy.signal.convolve2d(boundary={boundary!r}) has no derivative rule",
+                          instead="np.pad the input")
     return _convolution(g, in1, in2, mode)
 
 
@@ -81,11 +84,11 @@ def _(g, out, in1, in2, mode="full", method="auto"):
     return _correlation(g, in1, in2, mode, _middle(in1, in2))
 
 
-@adjoint(ss.correlate2d, "in1", "in2", at=[(a, b, mode) for a, b in ((_M, _K), (_K, _M), (_M[:, :3], _M[:3, :3]))
-                                          for mode in ("full", "same", "valid")])
+@adjoint(ss.correlate2d, "in1", "in2", at=_PLANE)
 def _(g, out, in1, in2, mode="full", boundary="fill", fillvalue=0):
     if boundary != "fill":
-        raise Unsupported(f"scipy.signal.correlate2d(boundary={boundary!r}) has no derivative rule", instead="np.pad the input")
+        raise Unsupported(f"scipy.signal.correlate2d(boundary={boundary!r}) has no derivative rule",
+                          instead="np.pad the input")
     return _correlation(g, in1, in2, mode, [size // 2 for size in np.shape(in2)])
 
 
@@ -96,12 +99,14 @@ def _lagged(g: Any, signal: Any, count: int, axis: int) -> Any:
     return np.stack([np.sum(g[..., k:] * signal[..., :max(length - k, 0)]) for k in range(count)])
 
 
-@adjoint(ss.lfilter, "b", "a", "x", at=[(_V3, np.array([1.0, -0.4, 0.2]), _A5), (_V3, np.array([2.0, -0.4]), _M),
+@adjoint(ss.lfilter, "b", "a", "x", at=[(_V3, np.array([1.0, -0.4, 0.2]), _A5),
+                                        (_V3, np.array([2.0, -0.4]), _M),
                                         (_V3, np.array([2.0, -0.4]), _M, 0), (_V3, np.array([1.5]), _A5)])
 def _(g, out, b, a, x, axis=-1, zi=None):
     if zi is not None:
         raise Unsupported("scipy.signal.lfilter(zi=...) has no derivative rule", instead="zi=None")
     one = np.ones(1)
-    source = np.flip(ss.lfilter(one, a, np.flip(g, axis), axis), axis)                 # cotangent of b * x - a * y
+    source = np.flip(ss.lfilter(one, a, np.flip(g, axis), axis),
+                     axis)                 # cotangent of b * x - a * y
     on_x = np.flip(ss.lfilter(b, one, np.flip(source, axis), axis), axis)
     return _lagged(source, x, np.shape(b)[0], axis), -_lagged(source, out, np.shape(a)[0], axis), on_x

@@ -1,7 +1,7 @@
 """Rules of `scipy.special`. An integer order, or a parameter without a known derivative, gets None.
 
-Formulas: DLMF (https://dlmf.nist.gov) chapters 5 to 8, 10, 15, 19, written so that they neither overflow nor cancel
-where the function itself does not.
+Formulas: DLMF (https://dlmf.nist.gov) chapters 5 to 8, 10, 15, 19, written so that they neither overflow nor
+cancel where the function itself does not.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROOT_2PI = np.sqrt(2 * np.pi)
 nondiff(sp.gammasgn)
 
 
-# ------------------------------------------------------------------------------------------- gamma and its family
+# --------------------------------------------------------------------------------------- gamma and its family
 
 @partials(sp.gamma, at=[(1.5,), (-2.3,), (4.0,), (0.2,)])
 def _(z, *, out):
@@ -111,7 +111,7 @@ def _(g, out, a, d):
     return g * sum(sp.psi(np.asarray(a) - 0.5 * k) for k in range(int(d)))
 
 
-# ------------------------------------------------------------------------------------ error function and logistic
+# -------------------------------------------------------------------------------- error function and logistic
 
 @partials(sp.erf, at=[(0.3,), (-1.2,), (0.5 + 0.2j,)])
 def _(z):
@@ -197,7 +197,7 @@ if hasattr(sp, "softplus"):
         return sp.expit(x)
 
 
-# ---------------------------------------------------------------------------------------- entropy and elementary
+# ------------------------------------------------------------------------------------- entropy and elementary
 
 def _ratio(x, y):
     """x / y, and 0 where x is 0."""
@@ -296,7 +296,7 @@ def _second_exprel(x):
     return np.where(small, series, (np.exp(z) * (z - 1) + 1) / (z * z))
 
 
-# ------------------------------------------------------------------------------------------------------- Bessel
+# ----------------------------------------------------------------------------------------------------- Bessel
 
 @partials(sp.j0, at=[(0.7,), (0.0,), (5.0,)])
 def _(x):
@@ -408,7 +408,7 @@ def _(v, z):
     return None, 0.5 * (sp.hankel2(v - 1, z) - sp.hankel2(v + 1, z))
 
 
-# ------------------------------------------------------------------------- integrals, zeta, hypergeometric, cdfs
+# ---------------------------------------------------------------------- integrals, zeta, hypergeometric, cdfs
 
 @partials(sp.exp1, at=[(0.7,), (3.0,)])
 def _(z):
@@ -516,7 +516,7 @@ def _(df, p, *, out):
     return None, np.exp(-_log_student(df, out))
 
 
-# ------------------------------------------------------------------------------------------ sums of exponentials
+# --------------------------------------------------------------------------------------- sums of exponentials
 
 _V, _M = np.array([0.5, -1.5, 2.0]), np.array([[1.0, -2.0, 0.4], [0.5, 1.5, -0.3]])
 _W = np.array([0.3, 1.2, 0.7])
@@ -528,7 +528,8 @@ def _widened(g, axis, rank, keepdims):
     return g if keepdims else np.expand_dims(g, axis)
 
 
-@adjoint(sp.logsumexp, "a", at=[(_V,), (_M,), (_M, 1), (_M, (0, 1)), (_M, 0, _W), (_M, 1, -_W, True), (_M, 1, None, True), (0.7,)],
+@adjoint(sp.logsumexp, "a", at=[(_V,), (_M,), (_M, 1), (_M, (0, 1)), (_M, 0, _W), (_M, 1, -_W, True),
+                                (_M, 1, None, True), (0.7,)],
          keywords=[{}, {}, {}, {}, {}, {"return_sign": True}])
 def _(g, out, a, axis=None, b=None, keepdims=False, return_sign=False):
     if return_sign:
@@ -545,7 +546,8 @@ def _(g, out, a, axis=None, b=None, keepdims=False, return_sign=False):
         g, out = g[0] * out[1], out[0]
     rank = max(np.ndim(a), np.ndim(b))
     total = _widened(out, axis, rank, keepdims)
-    return unbroadcast(np.exp(a - np.where(total == -np.inf, 0.0, total)) * _widened(g, axis, rank, keepdims), b)
+    return unbroadcast(np.exp(a - np.where(total == -np.inf, 0.0, total)) * _widened(g, axis, rank, keepdims),
+                       b)
 
 
 @adjoint(sp.softmax, "x", at=[(_V,), (_M,), (_M, 1), (_M, (0, 1))])

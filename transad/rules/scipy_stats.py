@@ -1,8 +1,10 @@
-"""Rules of `scipy.stats` distributions, called as `scipy.stats.norm.logpdf(x, loc, scale)`; frozen ones have none.
+"""Rules of `scipy.stats` distributions, called as `scipy.stats.norm.logpdf(x, loc, scale)`; frozen ones have
+none.
 
-Each continuous family is declared by its score: the derivatives of the standard log-density in its point and in its
-shapes. Everything else follows. Outside the support densities are constant: the derivative is 0. Distribution
-functions have no rule for shape parameters (there is no closed form): a call with an active one is refused.
+Each continuous family is declared by its score: the derivatives of the standard log-density in its point and
+in its shapes. Everything else follows. Outside the support densities are constant: the derivative is 0.
+Distribution functions have no rule for shape parameters (there is no closed form): a call with an active one
+is refused.
 """
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def _guarded(weight: Any, value: Any, logarithmic: bool) -> Any:
     return np.where(np.isneginf(value) if logarithmic else value == 0, 0.0, weight)
 
 
-def _density(g: Any, out: Any, parts: tuple[Any, ...], arguments: tuple[Any, ...], z: Any, logarithmic: bool) -> Any:
+def _density(g: Any, out: Any, parts: tuple[Any, ...], arguments: tuple[Any, ...], z: Any,
+             logarithmic: bool) -> Any:
     """Cotangents of x, the shapes, loc and scale from the score."""
     x, *shapes, loc, scale = arguments
     weight = g if logarithmic else g * out
@@ -197,7 +200,8 @@ def _chi2(z, df):
 
 def _t(z, df):
     total = df + z * z
-    on_df = sp.psi(0.5 * (df + 1)) - sp.psi(0.5 * df) - 1 / df - np.log1p(z * z / df) + (df + 1) * z * z / (df * total)
+    on_df = (sp.psi(0.5 * (df + 1)) - sp.psi(0.5 * df) - 1 / df - np.log1p(z * z / df)
+             + (df + 1) * z * z / (df * total))
     return -(df + 1) * z / total, 0.5 * on_df
 
 
@@ -221,7 +225,7 @@ _shape_df(st.t, _t, 2.6)
 _shape_ab(st.beta, _beta, 1.7, 2.4)
 
 
-# ---------------------------------------------------------------------------------------------- discrete families
+# ------------------------------------------------------------------------------------------ discrete families
 
 _K = np.array([0.0, 2.0, 3.0])
 
@@ -270,7 +274,7 @@ def _(g, out, k, p, loc=0):
     return unbroadcast(g * _inside((k - loc) / p - (1 - k + loc) / (1 - p), out, False), p)
 
 
-# ------------------------------------------------------------------------------------------ multivariate families
+# -------------------------------------------------------------------------------------- multivariate families
 
 def _simplex(x, alpha):
     """All coordinates: SciPy lets the last be left out."""
@@ -314,7 +318,7 @@ def _covariance(cov, dimension):
     if cov is None:
         return np.eye(dimension)
     if np.ndim(cov) == 2:
-        low = np.tril(cov, -1)                                                        # SciPy reads this triangle
+        low = np.tril(cov, -1)                                              # SciPy reads this triangle
         return low + np.transpose(low) + np.eye(dimension) * cov
     return np.eye(dimension) * cov
 
@@ -344,7 +348,8 @@ def _multivariate_normal(weight, x, mean, cov):
 
 _C = np.array([[2.0, 0.3], [0.3, 1.1]])
 _P = np.array([[0.4, -0.3], [1.0, 0.2], [-0.5, 0.9]])
-_NORMAL = [(_P, np.array([0.1, 0.2]), _C), (_P[0], np.array([0.1, 0.2]), _C), (_P, None, _C), (_P, np.array([0.1, 0.2]), 0.7),
+_NORMAL = [(_P, np.array([0.1, 0.2]), _C), (_P[0], np.array([0.1, 0.2]), _C), (_P, None, _C),
+           (_P, np.array([0.1, 0.2]), 0.7),
            (_P, np.array([0.1, 0.2]), np.array([0.7, 1.3])), (0.4, 0.1, 2.0), (_P[:, 0], 0.3, 1.5)]
 
 
