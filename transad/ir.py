@@ -48,17 +48,29 @@ class Store(Statement):
     op: str = ""
 
 
+@dataclass
+class Phi:
+    """Versions of a variable that meet: at the end of a branch (`then`, `orelse` -> `out`), or around a loop
+    (`entry`, `end` -> `head` at the start of a trip, `out` after the loop)."""
+
+    out: str
+    then: str = ""
+    orelse: str = ""
+    entry: str = ""
+    head: str = ""
+    end: str = ""
+
+
 @dataclass(eq=False)
 class For(Statement):
-    """`for var in range(start, stop, step)`; nothing in the body assigns `var`.
-
-    `first` and `last` bound the trips made when the body can leave early: `trip` then holds the last index."""
+    """`for var in range(start, stop, step)`; nothing in the body assigns `var`."""
 
     var: str
     start: Node
     stop: Node
     step: int
     body: Block
+    phis: list[Phi] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -67,6 +79,7 @@ class While(Statement):
 
     test: Node
     body: Block
+    phis: list[Phi] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -76,6 +89,7 @@ class If(Statement):
     test: Node
     then: Block
     orelse: Block
+    phis: list[Phi] = field(default_factory=list)
 
 
 @dataclass(eq=False)

@@ -61,7 +61,7 @@ def stored(context: Any, slot: int, entry: tuple) -> None:
         shadow[index] = 0.0
         return
     g = shadow[index]
-    if np.ndim(g):
+    if is_array(g):
         g = np.copy(g)
     shadow[index] = 0.0
     if repeats(index):

@@ -13,7 +13,8 @@ from .adjoints import adjoint_rule, copied, element, partials_rule
 from .memory import before_write, root_of
 from .records import Record, store
 from .rule_parts import AdjointParts, PartialParts, adjoint_parts, partial_parts
-from .sweep import Sweep, live, pop, push  # noqa: F401
+from .strided import clear_overlap
+from .sweep import Sweep, live
 from .var import KIND, VAR_OF, VARS, make_var
 
 __all__ = ["apply", "filler", "register"]
@@ -110,6 +111,8 @@ def register(sweep: Sweep, out: Any, arguments: Any) -> Any:
         root = root_of(out)
         if any(root is owner for owner in arguments):
             return None
+        if root is not out and clear_overlap(out):      # np.broadcast_to of a number
+            out = root = np.array(out)
         sweep.roots[id(root)] = root
         sweep.made.add(id(root))
         return out
@@ -178,11 +181,16 @@ def _scalar_partials(sweep: Sweep, rule: Rule, here: tuple, inner: tuple, out: A
         p = _evaluate(part, values, out_value, sweep)
         if p is not None:
             pairs.append((here[k], p))
-    if type(out) in _FLOATS and len(pairs) == 1 and type(pairs[0][1]) in _FLOATS and type(here[wanted[0][0]].outer) in _FLOATS:
+    if type(out) in _FLOATS and len(pairs) == 1 and type(pairs[0][1]) in _FLOATS and _plain_slot(pairs[0][0]):
         sweep.tape.append((pairs[0][0].index, pairs[0][1]))
     else:
         sweep.tape.append((None, pairs, element))
     return make_var(sweep, len(sweep.tape) - 1, out)
+
+
+def _plain_slot(target: Any) -> bool:
+    """Whether a target is a Var of a plain real number: its entry needs no projection."""
+    return type(target) in VARS and type(target.outer) in _FLOATS
 
 
 def _evaluate(part: Any, values: tuple, out: Any, sweep: Sweep) -> Any:

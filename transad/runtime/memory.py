@@ -81,6 +81,7 @@ def materialise(handles: list[Handle], depth: int) -> None:
 
 def copy_below(array: np.ndarray, depth: int) -> np.ndarray:
     """A copy, recorded in those of the outer `depth` sweeps in which `array` is active."""
+    from .adjoints import copied
     copy = np.array(array, copy=True, order="K", subok=False)
     root = None
     for sweep in live()[:depth]:
@@ -89,14 +90,8 @@ def copy_below(array: np.ndarray, depth: int) -> np.ndarray:
             if id(root) in sweep.roots:
                 sweep.roots[id(copy)] = copy
                 sweep.made.add(id(copy))
-                sweep.tape.append((array, copy, _copy_adjoint))
+                sweep.tape.append((array, copy, copied))
     return copy
-
-
-def _copy_adjoint(context: Any, slot: int, entry: tuple) -> None:
-    g = context.shadows.take(entry[1])
-    if g is not None:
-        context.accumulate(entry[0], g)
 
 
 def gradient_dtype(dtype: np.dtype) -> np.dtype:
@@ -133,7 +128,9 @@ class Shadows:
         return view
 
     def take(self, array: np.ndarray) -> np.ndarray | None:
-        """The shadow of an owner that comes into being here (nothing earlier refers to it), or None for zero."""
+        """The shadow of an array that comes into being here (nothing earlier refers to it), or None for zero."""
+        if array.base is not None:
+            return self.of(array) if self.has(array) else None
         pair = self._buffers.pop(id(array), None)
         return None if pair is None else pair[1]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .memory import Shadows
-from .strided import clear_overlap, is_array, is_complex, is_complex_var, is_var, tracked
+from .strided import clear_overlap, is_array, is_complex, is_complex_var, is_var, repeated_axes, tracked
 
 __all__ = ["Context", "backward", "fitted"]
 
@@ -71,6 +71,13 @@ def fitted(c: Any, shadow: Any) -> Any:
 def _add_overlapping(shadow: Any, c: Any) -> None:
     """Add to a shadow in which several elements share memory (broadcast or sliding views)."""
     c = np.broadcast_to(c, shadow.shape)
+    axes = repeated_axes(shadow)
+    if axes:
+        c = np.sum(c, axis=axes, keepdims=True)
+        shadow = shadow[tuple([slice(0, 1) if k in axes else slice(None) for k in range(shadow.ndim)])]
+        if not clear_overlap(shadow):
+            shadow += c
+            return
     for index in np.ndindex(*shadow.shape):
         shadow[index] = shadow[index] + c[index]
 

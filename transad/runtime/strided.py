@@ -8,7 +8,7 @@ import numpy as np
 from .var import COMPLEX, KIND, PLAIN_OF, VARS
 
 __all__ = ["clear_overlap", "is_array", "is_complex", "is_complex_var", "is_var", "number_type",
-           "tracked"]
+           "repeated_axes", "tracked"]
 
 
 def tracked(g: Any) -> bool:
@@ -60,3 +60,8 @@ def number_type(var: Any) -> Any:
     if issubclass(base, int):
         return float
     return np.float64 if issubclass(base, np.integer) else base
+
+
+def repeated_axes(array: np.ndarray) -> tuple[int, ...]:
+    """The axes along which every step stays at the same element."""
+    return tuple(k for k, (s, n) in enumerate(zip(array.strides, array.shape, strict=True)) if s == 0 and n > 1)

@@ -139,7 +139,7 @@ def _extreme(sign: str) -> Any:
 
 
 def _better_of(s: Specialiser, values: list[Any], sign: str) -> Any:
-    frame, slot = s.frame, s.names.fresh("best")
+    frame, slot = s.frame, s.temporary("best")
     values = [s.atom(v, "t") for v in values]
     frame.vars[slot] = s.assign(frame, slot, values[0])
     for v in values[1:]:

@@ -251,7 +251,7 @@ class Expressions:
         if not emitted and is_scalar(value) and is_scalar(right) and value.kind == BOOL and right.kind == BOOL:
             return Val(expr("a and b" if is_and else "a or b", a=value.expr, b=right.expr), BOOL)
         self.restore(before)
-        slot = self.names.fresh(hint)
+        slot = self.temporary(hint)
         self.frame.vars[slot] = self.assign(self.frame, slot, value)
         test = self.truth(self.frame.vars[slot], following)
 
@@ -264,7 +264,7 @@ class Expressions:
         test = self.truth(self.eval(node.test), node)
         if test.const is not UNKNOWN:
             return self.eval(node.body if test.const else node.orelse, hint)
-        slot = hint if hint and hint not in self.frame.outer_names else self.names.fresh("t")
+        slot = hint if hint and hint not in self.frame.outer_names else self.temporary("t")
         before = self.frame.vars.get(slot)
 
         def arm(value: Node) -> Any:

@@ -66,7 +66,7 @@ class Loops:
             return it.item(k.expr)
         raise NotTyped("an item of an iterator at a computed index", node)
 
-    def iterate(self: Specialiser, v: Any, body: Callable[[Any], None], node: Node, wanted: str = "i") -> None:
+    def iterate(self: Specialiser, v: Any, body: Callable[[Any], None], node: Node, wanted: str = "") -> None:
         """Emit the loop that runs `body` on every item."""
         if isinstance(v, Tup):
             if len(v.items) > _UNROLLED:
@@ -93,8 +93,7 @@ class Loops:
         start, stop = self.loop_bound(start), self.loop_bound(stop)
 
         def make() -> ir.Statement:
-            var = wanted if wanted in self.own else self.names.fresh(wanted)
-            self.own.discard(var)
+            var = self.residual(self.frame, wanted, INT) if wanted else self.names.fresh("i")
             self.kinds[var] = INT
             outer, self.buffer = self.buffer, []
             body(name(var))
@@ -197,13 +196,13 @@ class Loops:
         iterable = self.eval(s.iter)
         target_names = {t.id for t in gast.walk(s.target) if isinstance(t, gast.Name)}
         wanted = s.target.id if isinstance(s.target, gast.Name) and isinstance(iterable, Iter) and (
-            iterable.span is not None) and not (target_names & _stored(s.body)) else "i"
+            iterable.span is not None) and not (target_names & _stored(s.body)) else ""
         if wanted == "_":
-            wanted = "trip"
+            wanted = self.temporary("trip")
 
         def body(item: Any) -> None:
-            if isinstance(s.target, gast.Name) and isinstance(item, Val) and show(item.expr) == s.target.id:
-                self.frame.vars[s.target.id] = item
+            if wanted and wanted == getattr(s.target, "id", "") and isinstance(item, Val):
+                self.frame.vars[wanted] = item
             elif isinstance(s.target, gast.Name) and s.target.id == "_":
                 self.frame.vars["_"] = item
             else:
@@ -257,7 +256,7 @@ class Loops:
     def fold(self: Specialiser, iterable: Any, start: Any, step: Callable[[Any, Any], Any], node: Node,
              wanted: str) -> Any:
         """The running combination of all items, from `start`."""
-        frame, slot = self.frame, self.names.fresh(wanted)
+        frame, slot = self.frame, self.temporary(wanted)
         if isinstance(iterable, Tup):
             for v in iterable.items:
                 start = step(start, v) if not (isinstance(start, Val) and start.const == 0 and wanted == "total"
@@ -355,7 +354,7 @@ class Loops:
         def body(i: Node) -> None:
             value = it.item(i)
             self.emit(ir.Store(show(out.expr), [i], value.expr))
-        self.emit_for(constant(0), n.expr, 1, body, "i")
+        self.emit_for(constant(0), n.expr, 1, body, "")
         return out
 
 

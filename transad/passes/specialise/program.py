@@ -41,6 +41,7 @@ class Specialiser(Statements, Expressions, Calls, NumpyCalls, Loops):
         self.lines: dict[str, list[str]] = {}
         self.lowered: dict[int, tuple[Node, Node]] = {}
         self.own: set[str] = set()
+        self.temporaries = 0
         self.sources: dict[Any, Any] = {}
 
     # -- the residual program -------------------------------------------------------------------------------------
@@ -65,12 +66,17 @@ class Specialiser(Statements, Expressions, Calls, NumpyCalls, Loops):
         key = (path, kind.ndim if isinstance(kind, Array) else -1, kind.dtype if isinstance(kind, Array) else "")
         if key not in frame.slots:
             mine = not frame.inlined and path in self.own
-            frame.slots[key] = path if mine else self.names.fresh(path)
+            frame.slots[key] = path if mine else self.names.fresh(path.split("\0")[0])
             self.own.discard(path)
         slot = frame.slots[key]
         known = self.kinds.get(slot)
         self.kinds[slot] = kind if known is None else (join(known, kind) or kind)
         return slot
+
+    def temporary(self, wanted: str) -> str:
+        """A variable of the pass itself, by a path that no variable of the user can have."""
+        self.temporaries += 1
+        return f"{wanted}\0{self.temporaries}"
 
     def assign(self, frame: Frame, path: str, value: Any) -> Any:
         """Bind a value to a variable; numbers and arrays go through a residual assignment."""

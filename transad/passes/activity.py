@@ -1,0 +1,99 @@
+"""Which versions depend on the arguments that are differentiated.
+
+Arrays are active by region: once something active is stored into a region, every name for it is active.
+
+>>> from transad.passes.regions import regions
+>>> from transad.quote import expr, name
+>>> from transad.kinds import FLOAT
+>>> program = Program("f", ["x@0", "c@0"], [Let("y@1", expr("x * c", x=name("x@0"), c=name("c@0"))),
+...                   Let("z@1", expr("c + 1.0", c=name("c@0")))], [], dict.fromkeys("xcyz", FLOAT))
+>>> sorted(activity(program, regions(program), {"x@0"}))
+['x@0', 'y@1']
+"""
+from __future__ import annotations
+
+import gast
+
+from transad.ir import Block, For, If, Let, Move, Program, Store, While
+from transad.kinds import Array, Scalar
+from transad.passes.regions import Regions
+from transad.passes.versions import base
+from transad.quote import Node, names_in
+
+# Calls and attributes whose result carries no derivative.
+FLAT = {"len", "int", "bool", "round", "np.sign", "np.floor", "np.ceil", "np.trunc", "np.rint", "math.floor",
+        "math.ceil", "math.trunc", "np.argmax", "np.argmin", "np.zeros", "np.empty", "np.ones", "np.zeros_like",
+        "np.empty_like", "np.ones_like", "np.arange", "np.eye", "np.isnan", "np.isinf", "np.isfinite", "math.isnan",
+        "math.isinf", "math.isfinite", "np.any", "np.all", "np.int64", "stop_gradient", "range", "np.logical_not"}
+
+
+def carries(kind: object) -> bool:
+    """Whether a value of this kind can carry a derivative."""
+    return isinstance(kind, Scalar | Array) and kind.real
+
+
+def activity(program: Program, found: Regions, wanted: set[str], stopped: set[str] = frozenset()) -> set[str]:
+    """The active versions, given the active parameters (`name@0`)."""
+    active = {v for v in wanted if carries(program.kinds.get(base(v)))}
+    walker = _Activity(program, found, active, set(stopped))
+    while True:
+        before = len(active)
+        walker.block(program.body)
+        roots = {found.find(v) for v in active if v in found.parent}
+        active |= {v for v in found.parent if found.find(v) in roots}
+        if len(active) == before:
+            return active
+
+
+class _Activity:
+    def __init__(self, program: Program, found: Regions, active: set[str], stopped: set[str]) -> None:
+        self.program, self.regions, self.active, self.stopped = program, found, active, stopped
+
+    def mark(self, version: str, sources: list[str]) -> None:
+        if base(version) not in self.stopped and carries(self.program.kinds.get(base(version))):
+            if any(v in self.active for v in sources):
+                self.active.add(version)
+
+    def block(self, block: Block) -> None:
+        for s in block:
+            if isinstance(s, Let):
+                self.mark(s.name, carriers(s.value))
+            elif isinstance(s, Move):
+                for t, v in zip(s.targets, s.sources, strict=True):
+                    self.mark(t, [v])
+            elif isinstance(s, Store):
+                self.mark(s.array, carriers(s.value))
+            elif isinstance(s, If):
+                self.block(s.then)
+                self.block(s.orelse)
+                for phi in s.phis:
+                    self.mark(phi.out, [phi.then, phi.orelse])
+            elif isinstance(s, For | While):
+                for phi in s.phis:
+                    self.mark(phi.head, [phi.entry, phi.end])
+                self.block(s.body)
+                for phi in s.phis:
+                    self.mark(phi.head, [phi.end])
+                    self.mark(phi.out, [phi.entry, phi.end])
+
+
+def carriers(e: Node) -> list[str]:
+    """The names through which an expression's value can carry a derivative: no index, shape, test or flat call."""
+    if isinstance(e, gast.Name):
+        return [e.id]
+    if isinstance(e, gast.Subscript):
+        return carriers(e.value)
+    if isinstance(e, gast.Attribute):
+        return carriers(e.value) if e.attr == "T" else []
+    if isinstance(e, gast.BinOp):
+        return [] if isinstance(e.op, gast.FloorDiv) else carriers(e.left) + carriers(e.right)
+    if isinstance(e, gast.UnaryOp):
+        return [] if isinstance(e.op, gast.Not | gast.Invert) else carriers(e.operand)
+    if isinstance(e, gast.Call):
+        if isinstance(e.func, gast.Name):
+            if e.func.id in FLAT:
+                return []
+            args = e.args[1:] if e.func.id == "np.where" else e.args[:1] if e.func.id == "gather" else e.args
+            return [v for a in args for v in carriers(a)]
+        return carriers(e.func.value) if isinstance(e.func, gast.Attribute) else list(names_in(e))
+    return []

@@ -1,0 +1,263 @@
+"""How the reverse sweep gets the values it reads: still there, computed again, or from a tape.
+
+A value of the function body is kept in `saved`. A value made in a loop is computed again if that is cheap and needs
+nothing that is not at hand; otherwise the forward sweep records it, one typed tape per value:
+
+- an array with one axis per loop where the numbers of trips are known before the outermost loop;
+- else a list, turned into an array when the outermost loop ends, read backwards through a position.
+
+What a variable holds at the start of a trip and at its end share one tape of n + 1 slots.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import gast
+
+from transad.ir import Block, For, If, Let, Move, Phi, Program, Statement, Store, While, reads, walk
+from transad.kinds import INT, Array, Kind, Scalar
+from transad.names import Names
+from transad.passes.regions import Regions, view_of
+from transad.passes.reverse.adjoint import leaves_early
+from transad.passes.reverse.scopes import Definition, Scope, Scopes
+from transad.passes.reverse.values import CHEAP, Values
+from transad.passes.specialise.values import NotTyped
+from transad.passes.versions import base
+from transad.quote import Node, call, constant, expr, index, name, names_in, show
+
+_CHEAP_OPERATORS = (gast.Add, gast.Sub, gast.Mult, gast.Div, gast.FloorDiv, gast.Mod)
+
+
+@dataclass(eq=False)
+class Tape:
+    """The record of one value (or of a carried variable at both ends of a trip)."""
+
+    version: str
+    variable: str
+    kind: Kind
+    loops: list[For | While]
+    is_list: bool
+    position: str = ""
+    shared: Phi | None = None
+    shape_of: Node | None = None
+
+
+@dataclass
+class Availability:
+    """Decides, block by block, what stands at the start of a reversed block."""
+
+    program: Program
+    values: Values
+    scopes: Scopes
+    regions: Regions
+    names: Names
+    active: set[str] = field(default_factory=set)
+    tapes: dict[str, Tape] = field(default_factory=dict)
+    saved: list[str] = field(default_factory=list)
+
+    def resolve(self, scope: Scope, stmts: Block) -> Block:
+        """The statements with the values that they read from this block set up first."""
+        wanted = self.free(stmts, scope)
+        done: dict[str, Block] = {}
+        while wanted - done.keys():
+            v = max(wanted - done.keys(), key=lambda u: (self.scopes.defined[u].position, u))
+            done[v] = self.provide(v, scope, wanted)
+            wanted |= self.free(done[v], scope)
+        order = sorted(done, key=lambda u: (self.scopes.defined[u].position, u))
+        return [s for v in order for s in done[v]] + stmts
+
+    def free(self, stmts: Block, scope: Scope) -> set[str]:
+        """The versions that statements read and that this block defines; those of the function body are saved."""
+        found: set[str] = set()
+        for s in walk(stmts):
+            for n in sorted(reads(s)):
+                if "@" in n and n in self.scopes.defined and self.scopes.defined[n].scope is scope:
+                    found.add(n)
+        if not scope.in_loop:
+            for v in sorted(found):
+                if v not in self.saved:
+                    self.saved.append(v)
+            return set()
+        return found
+
+    # -- one value ------------------------------------------------------------------------------------------------
+    def provide(self, v: str, scope: Scope, wanted: set[str]) -> Block:
+        found = self.scopes.defined[v]
+        if found.how == "var":
+            return []
+        counter = self.affine(found)
+        if counter is not None:
+            return [Let(v, counter)]
+        if found.how == "let" and isinstance(found.statement, Let):
+            s = found.statement
+            if isinstance(self.program.kinds[base(v)], Array):
+                if view_of(s.value) is not None:
+                    return [Let(v, self.reference(s))]
+            if self.again(s, wanted, 0):
+                return [Let(v, s.value)]
+        return self.from_tape(found)
+
+    def reference(self, s: Let) -> Node:
+        """A view or alias made again from what it refers to."""
+        if isinstance(s.value, gast.Subscript):
+            from transad.quote import rebuilt
+            return rebuilt(s.value, {"slice": self.values.index(s.value.slice, s)})
+        return s.value
+
+    def again(self, s: Let, wanted: set[str], depth: int) -> bool:
+        """Whether a value is cheap to compute again from what is at hand."""
+        if isinstance(self.program.kinds[base(s.name)], Array) or depth > 6 or not _cheap(s.value):
+            return False
+        if not self.values.plain(s.value, s):
+            return False
+        here = self.scopes.defined[s.name].scope
+        return all(self.at_hand(n, here, wanted, depth) for n in names_in(s.value) if "@" in n)
+
+    def at_hand(self, v: str, here: Scope, wanted: set[str], depth: int) -> bool:
+        found = self.scopes.defined.get(v)
+        if found is None or v in wanted or found.how == "var" or not found.scope.in_loop:
+            return True
+        if isinstance(self.program.kinds[base(v)], Array):
+            return found.how == "let" and isinstance(found.statement, Let) and view_of(
+                found.statement.value) is not None
+        if not here.within(found.scope) or len(found.scope.loops) < len(here.loops):
+            return len(found.scope.loops) < len(here.loops)
+        return found.how == "let" and isinstance(found.statement, Let) and self.again(
+            found.statement, wanted, depth + 1)
+
+    def affine(self, found: Definition) -> Node | None:
+        """A counter that each trip moves by a constant, from the loop variable: it needs no tape."""
+        if found.how != "head" or not isinstance(found.scope.owner, For):
+            return None
+        loop = found.scope.owner
+        phi = next(p for p in loop.phis if p.head == found.version)
+        end = self.scopes.defined.get(phi.end)
+        if self.program.kinds[base(found.version)] != INT or loop.step != 1 or end is None or end.how != "let":
+            return None
+        value = end.statement.value if isinstance(end.statement, Let) else None
+        if end.scope is not found.scope or not (
+                isinstance(value, gast.BinOp) and isinstance(value.op, gast.Add) and show(value.left) == phi.head
+                and isinstance(value.right, gast.Constant)):
+            return None
+        trip = _offset(loop)
+        step = trip if value.right.value == 1 else expr("k * t", k=value.right, t=trip)
+        return expr("a + t", a=name(phi.entry), t=step)
+
+    # -- tapes ----------------------------------------------------------------------------------------------------
+    def from_tape(self, found: Definition) -> Block:
+        v = found.version
+        tape = self.tapes.get(v) or self.new_tape(found)
+        if tape.is_list:
+            return [Let(tape.position, expr("p - 1", p=name(tape.position))),
+                    Let(v, expr("tape[p]", tape=name(tape.variable), p=name(tape.position)))]
+        items = [_offset(loop) for loop in tape.loops]
+        if tape.shared is not None and v == tape.shared.end:
+            items[-1] = _next(items[-1])
+        return [Let(v, index(name(tape.variable), items))]
+
+    def new_tape(self, found: Definition) -> Tape:
+        v, kind = found.version, self.program.kinds[base(found.version)]
+        loops = found.scope.loops
+        known = all(self.known_trips(loop, loops[0]) for loop in loops)
+        shape_of = self.shape_source(v, loops[0]) if isinstance(kind, Array) and known else None
+        is_list = not known or (isinstance(kind, Array) and shape_of is None)
+        if isinstance(kind, Array) and not self.is_value(found):
+            raise NotTyped("an array that a loop rebinds is read by the reverse sweep")
+        phi = self.partner(found)
+        if phi is not None and not is_list and isinstance(kind, Scalar):
+            other = phi.end if v == phi.head else phi.head
+            tape = Tape(v, self.names.fresh(f"{base(v)}_tape"), kind, loops, False, shared=phi)
+            self.tapes[v] = self.tapes[other] = tape
+        else:
+            tape = Tape(v, self.names.fresh(f"{base(v)}_tape"), kind, loops, is_list, shape_of=shape_of)
+            self.tapes[v] = tape
+        if is_list:
+            tape.position = self.names.fresh(f"{base(v)}_at")
+        self.values.taken |= {tape.variable, tape.position}
+        return tape
+
+    def is_value(self, found: Definition) -> bool:
+        """Whether an array is a value of its own (made here), so that a copy of its contents can be kept."""
+        return found.how == "pseudo" or (found.how == "let" and isinstance(found.statement, Let)
+                                         and view_of(found.statement.value) is None)
+
+    def partner(self, found: Definition) -> Phi | None:
+        """The loop phi whose head or end a version is."""
+        owner = found.scope.owner
+        if not isinstance(owner, For | While) or found.scope.block is not owner.body:
+            return None
+        for phi in owner.phis:
+            if found.version in (phi.head, phi.end) and phi.end in self.scopes.defined and (
+                    self.scopes.defined[phi.end].scope is found.scope):
+                return phi
+        return None
+
+    def known_trips(self, loop: For | While, outermost: For | While) -> bool:
+        """Whether the number of trips is known before the outermost loop starts."""
+        if not isinstance(loop, For) or loop.step not in (1, -1):
+            return False
+        inside = self.scopes.of_block[id(outermost.body)]
+        for bound in (loop.start, loop.stop):
+            if not self.values.plain(bound, loop) or not _cheap(bound):
+                return False
+            for n in names_in(bound):
+                if n in self.scopes.defined and self.scopes.defined[n].scope.within(inside):
+                    return False
+        return True
+
+    def shape_source(self, v: str, outermost: For | While) -> Node | None:
+        """An array that exists before the outermost loop and has the shape of `v`."""
+        from transad.passes.reverse.shadows import Shadows
+        probe = Shadows(self.program, self.values, set(), self.names)
+        found = self.scopes.defined[v]
+        at = v
+        if found.how == "pseudo":
+            pseudo = next(p for p in self.values.pseudos.values() if p.version == v)
+            copied = pseudo.value.func.value if isinstance(pseudo.value, gast.Call) and isinstance(
+                pseudo.value.func, gast.Attribute) else None
+            if not isinstance(copied, gast.Name):
+                return None
+            at = copied.id
+        inside = self.scopes.of_block[id(outermost.body)]
+        for _ in range(20):
+            at = probe.shape_class(at)
+            where = self.scopes.defined.get(at)
+            if where is None or not where.scope.within(inside):
+                return name(at)
+            if where.how != "head":
+                return None
+            owner = where.scope.owner
+            assert isinstance(owner, For | While)
+            at = next(p.entry for p in owner.phis if p.head == at)
+        return None
+
+
+def _offset(loop: For | While) -> Node:
+    """The index of a trip, from the loop variable."""
+    assert isinstance(loop, For)
+    if show(loop.start) == "0" and loop.step == 1:
+        return name(loop.var)
+    if loop.step == 1:
+        return expr("i - a", i=name(loop.var), a=loop.start)
+    return expr("a - i", i=name(loop.var), a=loop.start)
+
+
+def _next(e: Node) -> Node:
+    if isinstance(e, gast.BinOp) and isinstance(e.op, gast.Sub) and isinstance(e.right, gast.Constant):
+        k = e.right.value - 1
+        return e.left if k == 0 else expr("a - k", a=e.left, k=constant(k))
+    return expr("a + 1", a=e)
+
+
+def _cheap(e: Node) -> bool:
+    for n in gast.walk(e):
+        if isinstance(n, gast.Call) and not (isinstance(n.func, gast.Name) and n.func.id in CHEAP):
+            return False
+        if isinstance(n, gast.BinOp) and not isinstance(n.op, _CHEAP_OPERATORS):
+            small = isinstance(n.op, gast.Pow) and isinstance(n.right, gast.Constant) and n.right.value in (2, 3)
+            if not small and not isinstance(n.op, gast.BitAnd | gast.BitOr | gast.BitXor | gast.RShift | gast.LShift):
+                return False
+    return True
+
+
+__all__ = ["Availability", "If", "Move", "Statement", "Store", "Tape", "call", "leaves_early"]

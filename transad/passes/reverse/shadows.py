@@ -1,0 +1,289 @@
+"""Shadows of arrays: they alias exactly as the arrays do, and are made by the reverse sweep only.
+
+At the start of a reversed block its reference statements run forward on shadows: an allocation gives zeros, a view
+the same view, an alias the same variable, a choice by `if` the same choice. A loop that rebinds arrays turns its
+renaming back on every reversed trip; it is refused here when that is not exact (the recorded path takes over).
+"""
+from __future__ import annotations
+
+import gast
+
+from transad.ir import Block, For, If, Let, Move, Phi, Program, Statement, Store, While
+from transad.kinds import Array
+from transad.names import Names
+from transad.passes.regions import Regions, view_of
+from transad.passes.reverse.scopes import Scope, Scopes
+from transad.passes.reverse.values import Values
+from transad.passes.specialise.values import NotTyped
+from transad.passes.versions import base
+from transad.quote import Node, call, expr, name, names_in, substitute
+
+_ZEROS = {"np.zeros", "np.empty", "np.ones"}
+
+
+class Shadows:
+    """The shadow variable of each active array version, and the statements that set them up."""
+
+    def __init__(self, program: Program, values: Values, active: set[str], names: Names) -> None:
+        self.program, self.values, self.active, self.names = program, values, active, names
+        self.regions: Regions = values.regions
+        self.scopes: Scopes = values.scopes
+        self.variable: dict[str, str] = {}
+        self.variables: dict[str, int] = {}
+        self.born: set[str] = set()
+        self.done: set[int] = set()
+        self.shapes: dict[str, str] = {}
+        self.turns: dict[int, tuple[list[tuple[str, str]], list[str], Block]] = {}
+
+    def is_active_array(self, version: str) -> bool:
+        return version in self.active and isinstance(self.program.kinds.get(base(version)), Array)
+
+    def of(self, version: str) -> str:
+        """The shadow variable of an array version."""
+        if version not in self.variable:
+            self.variable[version] = self.fresh(version)
+        return self.variable[version]
+
+    def fresh(self, version: str) -> str:
+        new = self.names.fresh(f"d_{base(version)}")
+        kind = self.program.kinds[base(version)]
+        assert isinstance(kind, Array)
+        self.variables[new] = kind.ndim
+        self.shapes[new] = version
+        return new
+
+    def shape_class(self, version: str) -> str:
+        """Arrays of one class have one shape, whatever the run."""
+        version = self.shapes.get(version, version)
+        seen = set()
+        while version not in seen:
+            seen.add(version)
+            found = self.scopes.defined.get(version)
+            s = found.statement if found is not None else None
+            if isinstance(s, Let) and found is not None and found.how == "let":
+                like = self.shape_like(s.value)
+                if like is None:
+                    return version
+                version = like
+            elif isinstance(s, Move) and found is not None and found.how == "move":
+                version = s.sources[s.targets.index(version)]
+            else:
+                return version
+        return version
+
+    def shape_like(self, e: Node) -> str | None:
+        """An array that has the shape of the result, where the text shows one."""
+        if isinstance(e, gast.Name):
+            return e.id
+        if isinstance(e, gast.Call):
+            if isinstance(e.func, gast.Attribute) and e.func.attr in ("copy", "astype"):
+                return self.shape_like(e.func.value)
+            if isinstance(e.func, gast.Name) and e.func.id.endswith("_like"):
+                return self.shape_like(e.args[0])
+            if isinstance(e.func, gast.Name) and (e.func.id in _ZEROS or e.func.id in ("np.where", "gather", "np.dot")):
+                return None
+        if isinstance(e, gast.BinOp | gast.UnaryOp | gast.Call):
+            arrays = {n for n in names_in(e) if isinstance(self.program.kinds.get(base(n)), Array)}
+            if len(arrays) == 1 and not any(isinstance(n, gast.Subscript | gast.Attribute) for n in gast.walk(e)):
+                array = arrays.pop()
+                same = self.program.kinds[base(array)]
+                kind = self.values.kind(e)
+                if isinstance(same, Array) and isinstance(kind, Array) and same.ndim == kind.ndim:
+                    return array
+        return None
+
+    # -- births ---------------------------------------------------------------------------------------------------
+    def births(self, scope: Scope, early: bool = False) -> Block:
+        """What runs at the start of a reversed block, in the order of the forward sweep.
+
+        `early`: for an arm whose arrays are seen outside it; its own block then has nothing left to do."""
+        if not early and id(scope.block) in self.done:
+            return []
+        out: Block = []
+        for s in scope.block:
+            if isinstance(s, Let):
+                out += self.birth(s)
+            elif isinstance(s, Move):
+                pairs = [(t, v) for t, v in zip(s.targets, s.sources, strict=True) if self.is_active_array(t)]
+                for t, v in pairs:
+                    self.variable[t] = self.of(v)
+            elif isinstance(s, If):
+                out += self.branch(s)
+            elif isinstance(s, For | While):
+                out += self.after_loop(s)
+        return out
+
+    def birth(self, s: Let) -> Block:
+        if not self.is_active_array(s.name):
+            return []
+        source = view_of(s.value)
+        if isinstance(s.value, gast.Name) and source is not None:
+            self.variable[s.name] = self.of(source)
+            return []
+        if s.name in self.born:
+            return []
+        if s.name not in self.variable:
+            self.variable[s.name] = self.fresh(s.name)
+        d = self.variable[s.name]
+        if source is not None:
+            read = self.values.inside(s.value, s) if not isinstance(s.value, gast.Subscript) else s.value
+            if isinstance(s.value, gast.Subscript):
+                from transad.quote import rebuilt
+                read = rebuilt(s.value, {"slice": self.values.index(s.value.slice, s)})
+            return [Let(d, substitute(read, lambda n: name(self.of(source)) if n.id == source else None))]
+        return [Let(d, self.zeros(s))]
+
+    def zeros(self, s: Let) -> Node:
+        """Zeros of the shape (and dtype) that an allocation gives."""
+        e = s.value
+        kind = self.program.kinds[base(s.name)]
+        if isinstance(e, gast.Call) and isinstance(e.func, gast.Name) and e.func.id in _ZEROS:
+            return call("np.zeros", *(self.values.index(a, s) for a in e.args))
+        like = self.shape_like(e)
+        if like is not None and getattr(self.program.kinds.get(base(like)), "dtype", "") == getattr(kind, "dtype", ""):
+            return call("np.zeros_like", name(like))
+        return call("np.zeros_like", name(s.name))
+
+    def branch(self, s: If) -> Block:
+        """An `if` that chooses between arrays: the same choice between their shadows."""
+        phis = [p for p in s.phis if self.is_active_array(p.out)]
+        if not phis:
+            return []
+        arms = []
+        for arm in (s.then, s.orelse):
+            arms.append(self.births(self.scopes.of_block[id(arm)], early=True))
+            self.done.add(id(arm))
+        chosen = False
+        for p in phis:
+            a, b = self.of(p.then), self.of(p.orelse)
+            if a == b:
+                self.variable[p.out] = a
+                continue
+            d = self.of(p.out)
+            arms[0].append(Let(d, name(a)))
+            arms[1].append(Let(d, name(b)))
+            chosen = True
+        if not chosen and not arms[0] and not arms[1]:
+            return []
+        return [If(self.values.test(s.test, s), arms[0], arms[1])]
+
+    # -- loops that rebind arrays -----------------------------------------------------------------------------------
+    def after_loop(self, s: For | While) -> Block:
+        """The shadows of what the carried names hold after the loop."""
+        phis = [p for p in s.phis if self.is_active_array(p.out)]
+        if not phis:
+            return []
+        kept = [p for p in phis if self.resolved(p.end) == p.head]
+        for p in kept:
+            for v in (p.head, p.end, p.out):
+                self.variable[v] = self.of(p.entry)
+        moving = [p for p in phis if p not in kept]
+        if not moving:
+            return []
+        self.check_turn_back(s, moving)
+        out: Block = []
+        for p in moving:
+            d = self.variable[p.head] = self.of(p.out)
+            out.append(Let(d, call("np.zeros_like", name(p.out))))
+        return out
+
+    def resolved(self, version: str) -> str:
+        """The version whose array a version is, through aliases and moves."""
+        while True:
+            found = self.scopes.defined.get(version)
+            s = found.statement if found is not None else None
+            if found is not None and found.how == "move" and isinstance(s, Move):
+                version = s.sources[s.targets.index(version)]
+            elif found is not None and found.how == "let" and isinstance(s, Let) and isinstance(s.value, gast.Name):
+                version = s.value.id
+            else:
+                return version
+
+    def check_turn_back(self, s: For | While, moving: list[Phi]) -> None:
+        """Each name ends a trip with a different array: one that a carried name held, or one made in this trip; and
+        nobody else sees the arrays that the names held at entry, or nothing that may overlap them is written."""
+        heads = {p.head for p in moving}
+        ends = [self.resolved(p.end) for p in moving]
+        inner = self.scopes.of_block[id(s.body)]
+        for end in ends:
+            found = self.scopes.defined.get(end)
+            fresh = (found is not None and found.how == "let" and found.scope is inner
+                     and isinstance(found.statement, Let) and view_of(found.statement.value) is None)
+            if end not in heads and not fresh:
+                raise NotTyped("a loop rebinds an array to another in a way that depends on the path")
+        if len(set(ends)) != len(ends):
+            raise NotTyped("two names hold one array after a trip")
+        members = {v for p in moving for v in self.regions.members(p.head)}
+        if any(self.regions.written(p.head) for p in moving) and not self.owned(s, moving, members):
+            raise NotTyped("a loop rebinds arrays that other names share, and writes to them")
+
+    def owned(self, s: For | While, moving: list[Phi], members: set[str]) -> bool:
+        """Whether each entry array is fresh, has no other name, and is not used again after the loop."""
+        entries = [self.resolved(p.entry) for p in moving]
+        if len(set(entries)) != len(entries):
+            return False
+        for entry in entries:
+            found = self.scopes.defined.get(entry)
+            if found is None or found.how != "let" or not isinstance(found.statement, Let) or view_of(
+                    found.statement.value) is not None:
+                return False
+        inner = self.scopes.of_block[id(s.body)]
+        allowed = {p.out for p in moving} | {p.head for p in moving} | set(entries)
+        for v in members - allowed:
+            found = self.scopes.defined.get(v)
+            if found is None or found.how == "pseudo":
+                continue
+            if found.scope.within(inner):
+                if isinstance(found.statement, Let) and view_of(found.statement.value) is not None and (
+                        found.how == "let") and self.escapes(v, s):
+                    return False
+                continue
+            if found.how == "let" and isinstance(found.statement, Let) and view_of(found.statement.value) in (
+                    {p.out for p in moving}):
+                continue
+            if self.position_after(found.statement, s):
+                continue
+            return False
+        return True
+
+    def escapes(self, version: str, s: For | While) -> bool:
+        """Whether a view made in a trip is carried into the next or out of the loop."""
+        return any(self.resolved(p.end) == version for p in s.phis)
+
+    def position_after(self, a: Statement | None, b: Statement) -> bool:
+        return a is not None and self.regions.position.get(id(a), -1) > self.regions.position[id(b)]
+
+    def after_reversed(self, s: For | While) -> Block:
+        """After a reversed loop: what the carried names held at entry receives what is left."""
+        return [Store(self.of(p.entry), [], name(self.of(p.head)), "+") for p in self.moving(s)]
+
+    def moving(self, s: For | While) -> list[Phi]:
+        """The carried array names that a trip binds to another array."""
+        return [p for p in s.phis if self.is_active_array(p.out) and self.resolved(p.end) != p.head]
+
+    def trip_start(self, scope: Scope) -> Block:
+        """At the start of a reversed trip each carried shadow becomes that of the array which the name's array came
+        from; an array made in the trip takes its shadow over, and its name gets a new one."""
+        s = scope.owner
+        if not isinstance(s, For | While) or scope.block is not s.body:
+            return []
+        moving = self.moving(s)
+        by_head = {p.head: p for p in moving}
+        targets, sources, zeros = [], [], []
+        sourced = set()
+        for p in moving:
+            end = self.resolved(p.end)
+            (sourced if end in by_head else self.born).add(end)
+            targets.append(self.of(end))
+            sources.append(self.of(p.head))
+        for p in moving:
+            if p.head not in sourced:
+                end = self.resolved(p.end)
+                same = end not in by_head and self.shape_class(end) == self.shape_class(p.head)
+                zeros.append(Let(self.of(p.head), call("np.zeros_like", name(self.of(end) if same else p.head))))
+        pairs = [(t, v) for t, v in zip(targets, sources, strict=True) if t != v]
+        out: Block = [Move([t for t, _ in pairs], [v for _, v in pairs])] if pairs else []
+        return out + zeros
+
+
+__all__ = ["Shadows", "expr"]
