@@ -159,17 +159,24 @@ def _(x):
     return np.divide(1.0, 1.0 + x)
 
 
-# The share of x in log(e**x + e**y) is 1 / (1 + e**(y - x)); two equal infinities share evenly.
-@partials(np.logaddexp, singular=True, at=[*PAIRS, (1.5, 1.5), (-np.inf, 0.3)])
+# With d = x - y, the share of x in log(e**x + e**y) is 1 / (1 + e**-d) where d >= 0, else e**d / (1 + e**d), so
+# that nothing overflows, also not on the way to second derivatives. Two equal infinities share evenly.
+@partials(np.logaddexp, at=[*PAIRS, (1.5, 1.5), (-np.inf, 0.3)])
 def _(x, y):
     gap = np.where(np.isinf(x) & (x == y), 0.0, x - y)
-    return 1.0 / (1.0 + np.exp(-gap)), 1.0 / (1.0 + np.exp(gap))
+    small = np.exp(np.where(gap >= 0, -gap, gap))
+    more = 1.0 / (1.0 + small)
+    less = small / (1.0 + small)
+    return np.where(gap >= 0, more, less), np.where(gap >= 0, less, more)
 
 
-@partials(np.logaddexp2, singular=True, at=[*PAIRS, (1.5, 1.5), (-np.inf, 0.3)])
+@partials(np.logaddexp2, at=[*PAIRS, (1.5, 1.5), (-np.inf, 0.3)])
 def _(x, y):
     gap = np.where(np.isinf(x) & (x == y), 0.0, x - y)
-    return 1.0 / (1.0 + np.exp2(-gap)), 1.0 / (1.0 + np.exp2(gap))
+    small = np.exp2(np.where(gap >= 0, -gap, gap))
+    more = 1.0 / (1.0 + small)
+    less = small / (1.0 + small)
+    return np.where(gap >= 0, more, less), np.where(gap >= 0, less, more)
 
 
 # Trigonometric and hyperbolic
