@@ -160,7 +160,7 @@ def _(x):
 
 
 # With d = x - y, the share of x in log(e**x + e**y) is 1 / (1 + e**-d) where d >= 0, else e**d / (1 + e**d), so
-# that nothing overflows, also not on the way to second derivatives. Two equal infinities share evenly.
+# nothing overflows, also on the way to second derivatives. Two equal infinities share evenly.
 @partials(np.logaddexp, at=[*PAIRS, (1.5, 1.5), (-np.inf, 0.3)])
 def _(x, y):
     gap = np.where(np.isinf(x) & (x == y), 0.0, x - y)
