@@ -163,3 +163,42 @@ def check_partials(rule, args, kw, out, g, rng):
         assert abs(got - expected) <= 1e-7 * (abs(expected) + scaled(out)), (position, got, expected)
         checked += 1
     assert checked, "no differentiable argument at this point"
+
+
+def actives(rule, args, kw):
+    """Positions of the arguments to differentiate, and the function of these alone."""
+    if rule.partials:
+        slopes = rule.partials(*args, **({"out": rule.function(*args)}
+                                         if "out" in inspect.signature(rule.partials).parameters else {}))
+        slopes = slopes if isinstance(slopes, tuple) else (slopes,)
+        chosen = [k for k, s in enumerate(slopes) if s is not None and leaves(args[k])]
+    else:
+        some = next(iter(rule.adjoints.values()))
+        found = list(places(getattr(some, "function", some), args, kw, rule.adjoints))
+        chosen = []
+        for _, place, value in found:
+            if isinstance(place, slice):
+                chosen += [k for k in range(place.start, len(args)) if leaves(args[k])]
+            elif isinstance(place, int) and leaves(value):
+                chosen.append(place)
+    function = rule.function
+
+    def alone(*values):
+        given = list(args)
+        for k, value in zip(chosen, values):
+            given[k] = value
+        out = function(*given, **kw)
+        if isinstance(out, tuple | list):
+            return [part for part in out if np.asarray(part).dtype.kind in "fc"]
+        return out
+    return alone, tuple(args[k] for k in chosen)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("rule,args,kw", list(cases()))
+def test_second_order_and_forward(rule, args, kw):
+    import transad
+    f, values = actives(rule, args, kw)
+    if not values:
+        pytest.skip("only keywords")
+    transad.check_grads(f, values, rtol=1e-4, atol=1e-5)

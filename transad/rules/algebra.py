@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["conj", "hermitian", "outer_last", "transposed", "unbroadcast", "zero_safe_divide"]
+__all__ = ["conj", "hermitian", "imag", "outer_last", "transposed", "unbroadcast", "zero_safe_divide"]
 
 
 def transposed(a: Any) -> Any:
@@ -22,6 +22,11 @@ def transposed(a: Any) -> Any:
 def conj(a: Any) -> Any:
     """The conjugate; real arrays are not copied."""
     return np.conj(a) if np.iscomplexobj(a) else a
+
+
+def imag(a: Any) -> Any:
+    """The imaginary part of a complex array, as the real part of another: that is never a view with a sign."""
+    return np.real(-1j * a)
 
 
 def hermitian(a: Any) -> Any:

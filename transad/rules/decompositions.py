@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from transad.errors import Unsupported
-from transad.rules.algebra import conj, hermitian, transposed
+from transad.rules.algebra import conj, hermitian, imag, transposed
 from transad.rules.registry import adjoint
 
 __all__ = ["cholesky_cotangent", "eig_cotangent", "eigh_cotangent", "fold_triangle", "qr_cotangent",
@@ -131,7 +131,7 @@ def _keep_phase(g: Any, v: Any, turn: Any, pinned: Any) -> Any:
 
 
 def _turn(v: Any, g: Any) -> Any:
-    return np.imag(np.sum(conj(v) * g, axis=-2, keepdims=True))
+    return imag(np.sum(conj(v) * g, axis=-2, keepdims=True))
 
 
 def _pinned_row(v: Any, first: bool) -> Any:
@@ -243,7 +243,7 @@ def _svd_vectors(g_u: Any, g_v: Any, inner: Any, u: Any, s: Any, v: Any) -> Any:
     inner = inner + together * _inverse_gaps(gaps, together, top, "singular vectors")
     inner = inner + apart * _inverse_gaps(sums + np.eye(n), apart, top, "singular vectors")
     if np.iscomplexobj(u):
-        inner = inner + 1j * np.eye(n) * np.imag(on_u) * _inverse(s, np.eye(n) * np.imag(on_u))
+        inner = inner + 1j * np.eye(n) * imag(on_u) * _inverse(s, np.eye(n) * imag(on_u))
     total = np.matmul(u, np.matmul(inner, hermitian(v)))
     beyond_u = g_u - np.matmul(u, on_u)
     beyond_v = g_v - np.matmul(v, on_v)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from transad.rules import decompositions, norms  # noqa: F401  (np.linalg too, in files of their own)
-from transad.rules.algebra import conj, hermitian, outer_last, transposed, unbroadcast
+from transad.rules.algebra import conj, hermitian, imag, outer_last, transposed, unbroadcast
 from transad.rules.decompositions import fold_triangle, svd_cotangent
 from transad.rules.norms import norm_cotangent
 from transad.rules.registry import adjoint, nondiff
@@ -78,7 +78,7 @@ def _(g, out, a):
         return np.zeros(np.shape(a))
     weight = g[1]
     if np.iscomplexobj(out[0]):
-        weight = weight + 1j * np.imag(g[0] * out[0])
+        weight = weight + 1j * imag(g[0] * out[0])
     return np.expand_dims(weight, (-2, -1)) * transposed(np.linalg.inv(a))
 
 

@@ -17,7 +17,7 @@ __all__ = ["norm_cotangent"]
 
 _M = np.array([[1.0, -2.0, 0.4], [0.5, 1.5, -0.3]])
 _V = np.array([0.5, -1.5, 2.0])
-_T = np.sin(np.arange(24.0) ** 2).reshape(2, 3, 4)
+_T = np.sin(1 + np.arange(24.0) ** 2).reshape(2, 3, 4)
 _Z = _M + 1j * _M[::-1] ** 2
 
 
@@ -93,7 +93,7 @@ _NORM_POINTS = ([(_V,), (_M,), (_T,), (_Z,), (_V, 3), (_V, 1), (_V, 2), (_V, np.
                  (_V, 2.5), (_V, -1), (_V, 0.5),
                  (_V, 0), (_M, None, 0), (_M, 3, 1), (_T, 1, 2), (_Z, 3, 1), (_Z, np.inf, 0),
                  (_M, 2, -1, True), (_M, None, (0, 1)),
-                 (_M, None, None, True), (np.array([0.0, 1.0, -2.0]), 3), (_T, None, (2, 0), True)]
+                 (_M, None, None, True), (np.array([0.0, 1.0, -2.0]), 4), (_T, None, (2, 0), True)]
                 + [(_M, order) for order in _ORDERS] + [(_T, order, (2, 0)) for order in _ORDERS]
                 + [(_Z, order) for order in _ORDERS] + [(_T, "nuc", (0, 1), True)])
 

@@ -161,7 +161,8 @@ def _(x):
 @partials(sp.log_ndtr, at=[(0.3,), (-2.2,), (-40.0,), (3.0,), (0.0,)])
 def _(x, *, out):
     left = x < 0
-    low, high = np.where(left, x, -1.0), np.where(left, 1.0, x)
+    low = np.where(left, x, -1.0)
+    high = np.where(left, 1.0, x)
     return np.where(left, np.sqrt(2 / np.pi) / sp.erfcx(-low / np.sqrt(2.0)),
                     np.exp(-0.5 * high * high) / (_ROOT_2PI * sp.ndtr(high)))
 
@@ -200,8 +201,9 @@ if hasattr(sp, "softplus"):
 # ------------------------------------------------------------------------------------- entropy and elementary
 
 def _ratio(x, y):
-    """x / y, and 0 where x is 0."""
-    return np.where(x == 0, 0.0, x / np.where(x == 0, 1.0, y))
+    """x / y, and 0 where both are 0."""
+    both = (x == 0) & (y == 0)
+    return np.where(both, 0.0, x / np.where(both, 1.0, y))
 
 
 @partials(sp.xlogy, singular=True, at=[(1.5, 0.3), (-0.7, 2.0), (0.0, 2.0)])
@@ -241,11 +243,8 @@ def _(delta, r):
 
 
 @partials(sp.exprel, at=[(0.7,), (-2.0,), (0.0,), (1e-4,)])
-def _(x, *, out):
-    small = np.abs(x) < 1e-2
-    z, y = np.where(small, 1.0, x), np.where(small, x, 0.0)
-    series = 0.5 + y * (1 / 3 + y * (1 / 8 + y * (1 / 30 + y * (1 / 144 + y / 840))))
-    return np.where(small, series, (np.exp(z) - out) / z)
+def _(x):
+    return _second_exprel(x)
 
 
 @partials(sp.expm1, at=[(0.7,), (-2.0,)])
@@ -291,7 +290,8 @@ def _(x, lmbda):
 def _second_exprel(x):
     """The derivative of (exp(x) - 1) / x."""
     small = np.abs(x) < 1e-2
-    z, y = np.where(small, 1.0, x), np.where(small, x, 0.0)
+    z = np.where(small, 1.0, x)
+    y = np.where(small, x, 0.0)
     series = 0.5 + y * (1 / 3 + y * (1 / 8 + y * (1 / 30 + y * (1 / 144 + y / 840))))
     return np.where(small, series, (np.exp(z) * (z - 1) + 1) / (z * z))
 
@@ -427,9 +427,11 @@ def _(n, x):
 
 @partials(sp.spence, at=[(0.7,), (2.0,), (1.0,)])
 def _(z):
-    one = z == 1
-    safe = np.where(one, 2.0, z)
-    return np.where(one, -1.0, np.log(safe) / (1 - safe))
+    near = np.abs(z - 1) < 1e-2
+    safe = np.where(near, 2.0, z)
+    w = np.where(near, z - 1, 0.0)
+    series = 1 - w * (1 / 2 - w * (1 / 3 - w * (1 / 4 - w * (1 / 5 - w * (1 / 6 - w * (1 / 7 - w / 8))))))
+    return np.where(near, -series, np.log(safe) / (1 - safe))
 
 
 @partials(sp.zeta, at=[(2.5, 1.5), (3.0, 0.7)])
@@ -447,18 +449,32 @@ def _(z, *, out):
     return out / (1 + out)
 
 
+_ELLIPTIC = [sp.binom(2 * k, k) ** 2 / 16.0 ** k for k in range(10)]          # K(m) = pi/2 sum c_k m^k
+
+
+def _polynomial(x, coefficients):
+    total = 0.0
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
 @partials(sp.ellipk, at=[(0.3,), (-1.5,), (0.0,)])
-def _(m, *, out):
-    zero = m == 0
-    safe = np.where(zero, 0.5, m)
-    return np.where(zero, np.pi / 8, (sp.ellipe(safe) - (1 - safe) * out) / (2 * safe * (1 - safe)))
+def _(m):
+    near = np.abs(m) < 1e-2
+    safe = np.where(near, 0.5, m)
+    w = np.where(near, m, 0.0)
+    series = np.pi / 2 * _polynomial(w, [k * c for k, c in enumerate(_ELLIPTIC)][1:])
+    return np.where(near, series, (sp.ellipe(safe) - (1 - safe) * sp.ellipk(safe)) / (2 * safe * (1 - safe)))
 
 
 @partials(sp.ellipe, at=[(0.3,), (-1.5,), (0.0,)])
-def _(m, *, out):
-    zero = m == 0
-    safe = np.where(zero, 0.5, m)
-    return np.where(zero, -np.pi / 8, (out - sp.ellipk(safe)) / (2 * safe))
+def _(m):
+    near = np.abs(m) < 1e-2
+    safe = np.where(near, 0.5, m)
+    w = np.where(near, m, 0.0)
+    series = -np.pi / 2 * _polynomial(w, [k * c / (2 * k - 1) for k, c in enumerate(_ELLIPTIC)][1:])
+    return np.where(near, series, (sp.ellipe(safe) - sp.ellipk(safe)) / (2 * safe))
 
 
 @partials(sp.hyp0f1, at=[(1.5, 0.7)])
