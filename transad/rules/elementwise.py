@@ -159,8 +159,8 @@ def _(x):
     return np.divide(1.0, 1.0 + x)
 
 
-# With d = x - y, the share of x in log(e**x + e**y) is 1 / (1 + e**-d) where d >= 0, else e**d / (1 + e**d), so
-# nothing overflows, also on the way to second derivatives. Two equal infinities share evenly.
+# With d = x - y, the share of x in log(e**x + e**y) is 1 / (1 + e**-d) where d >= 0, else e**d / (1 + e**d).
+# Nothing overflows, also on the way to second derivatives. Two equal infinities share evenly.
 @partials(np.logaddexp, at=[*PAIRS, (1.5, 1.5), (-np.inf, 0.3)])
 def _(x, y):
     gap = np.where(np.isinf(x) & (x == y), 0.0, x - y)
