@@ -13,7 +13,8 @@ from ..tree import children, rebuilt
 from .records import check_count, last_writers, repeats, restore, thaw, zero_cotangent
 from .strided import is_array, is_complex, is_var, tracked
 
-__all__ = ["adjoint_rule", "boxed", "copied", "element", "gathered", "loaded", "partials_rule", "projected", "stored"]
+__all__ = ["adjoint_rule", "boxed", "copied", "element", "gathered", "loaded", "partials_rule", "projected", "scattered",
+           "stored"]
 
 
 def copied(context: Any, slot: int, entry: tuple) -> None:
@@ -67,6 +68,13 @@ def stored(context: Any, slot: int, entry: tuple) -> None:
     if repeats(index):
         g = g * last_writers(array, index)
     context.accumulate(value, g)
+
+
+def scattered(context: Any, slot: int, entry: tuple) -> None:
+    """np.add.at(a, i, v): a keeps its cotangent, v gathers from it."""
+    array, (index, value, sign) = entry[0], entry[1]
+    if context.shadows.has(array):
+        context.accumulate(value, sign * context.shadows.of(array)[thaw(index)])
 
 
 def partials_rule(context: Any, slot: int, entry: tuple) -> None:

@@ -31,6 +31,9 @@ def apply(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
     stack = live()
     if not stack:
         return function(*args, **kwargs)
+    if isinstance(function, np.ufunc) and len(args) > function.nin:
+        outs = args[function.nin:]
+        args, kwargs = args[:function.nin], {**kwargs, "out": outs if len(outs) > 1 else outs[0]}
     if kwargs and kwargs.get("out") is not None:
         return _into(function, rule, args, kwargs)
     return _apply(function, rule, args, kwargs, stack, len(stack))

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import inspect
+import operator
 import types
 from typing import Any
 
@@ -20,6 +22,8 @@ __all__ = ["construct"]
 
 _REFERENCES = (list, tuple, set, frozenset, dict, collections.deque, collections.OrderedDict,
                collections.defaultdict, collections.Counter, collections.ChainMap)
+_HOLDERS = (functools.partial, types.SimpleNamespace, types.MethodType, types.CellType, collections.UserDict,
+            operator.itemgetter, operator.attrgetter, operator.methodcaller)
 
 
 def construct(cls: type, args: tuple, kwargs: dict) -> Any:
@@ -30,6 +34,8 @@ def construct(cls: type, args: tuple, kwargs: dict) -> Any:
         return _builtin(cls, args, kwargs)
     if issubclass(cls, np.generic) and cls.__module__ == "numpy":
         return _numpy_scalar(cls, args, kwargs)
+    if cls in _HOLDERS:                                    # they keep references and do nothing yet
+        return cls(*args, **kwargs)
     if cls.__module__ == "itertools":
         return _itertools(cls, args, kwargs)
     if cls.__module__.split(".")[0] == "transad":

@@ -133,6 +133,8 @@ def write(value: Any, array: np.ndarray, index: Any) -> None:
         return
     if type(value) is np.ndarray and _is_same_view(value, array, index):
         return
+    if type(value) is np.ndarray and value.base is not None or value is array:
+        value = _as_numpy_reads(value, array, index, stack)
     before_write(array)
     number = array.dtype.kind in "fc"
     depth = deepest(array, stack, len(stack))
@@ -154,6 +156,43 @@ def write(value: Any, array: np.ndarray, index: Any) -> None:
         elif id(root) not in sweep.roots:
             continue
         sweep.tape.append((array, (kept, target if active else None), stored))
+
+
+def _as_numpy_reads(value: np.ndarray, array: np.ndarray, index: Any, stack: list) -> Any:
+    """The value of a store from memory that it overwrites: what NumPy reads while writing, as a gathered copy.
+
+    NumPy buffers such stores only where it sees the need, so `m[1] = m[:, -1]` may read what it has just written. The
+    same store on element numbers tells what it really reads.
+    """
+    root = root_of(array)
+    if root_of(value) is not root or deepest(root, stack, len(stack)) < 0 or value.dtype != root.dtype:
+        return value
+    try:
+        place = array[index]
+    except IndexError:
+        return value
+    if not isinstance(place, np.ndarray) or not np.may_share_memory(place, value):
+        return value
+    flat = root.ravel(order="K")
+    if root_of(flat) is not root or root.itemsize != 8:
+        return value if not np.shares_memory(place, value) else _gathered_copy(value)
+    numbers = np.arange(root.size)
+    start = root.__array_interface__["data"][0]
+
+    def numbered(view: np.ndarray) -> np.ndarray:
+        return np.ndarray(view.shape, numbers.dtype, numbers, view.__array_interface__["data"][0] - start, view.strides)
+    wanted = np.array(numbered(value))
+    target = numbered(array)
+    target[index] = numbered(value)
+    read = target[index]
+    if read.shape == wanted.shape and np.array_equal(read, wanted):
+        return value
+    return load(flat, np.array(read))
+
+
+def _gathered_copy(value: np.ndarray) -> Any:
+    from .calls import call
+    return call(np.copy, value)
 
 
 def _is_same_view(value: np.ndarray, array: np.ndarray, index: Any) -> bool:

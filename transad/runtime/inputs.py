@@ -25,16 +25,17 @@ __all__ = ["Tracked", "is_differentiable", "returned", "track"]
 class Tracked:
     """One differentiated argument: `value` for the function, `places` to read the gradient from."""
 
-    __slots__ = ("_back", "original", "places", "value")
+    __slots__ = ("_back", "_own", "places", "sweep", "value")
 
-    def __init__(self, original: Any, value: Any, places: Any, back: dict[int, tuple[Any, Any, Any]]) -> None:
-        self.original, self.value, self.places, self._back = original, value, places, back
+    def __init__(self, sweep: Sweep, value: Any, places: Any, own: list[tuple[Any, Any, Any]],
+                 back: dict[int, tuple[Any, Any, Any]]) -> None:
+        self.sweep, self.value, self.places, self._own, self._back = sweep, value, places, own, back
 
-    def carry_over(self, sweep: Sweep) -> None:
+    def carry_over(self) -> None:
         """Do to the caller's objects what the function did to their tracked copies."""
-        for original, tracked, before in self._back.values():
+        for original, tracked, before in self._own:
             if isinstance(tracked, np.ndarray):
-                if id(tracked) in sweep.written:
+                if id(tracked) in self.sweep.written:
                     write(tracked, original, Ellipsis)
             else:
                 self._carry_container(original, tracked, before)
@@ -54,10 +55,11 @@ class Tracked:
                 object.__setattr__(original, name, self._outside(child))
 
     def _outside(self, value: Any) -> Any:
+        """What the caller's container holds in the place of a value of the run."""
         found = self._back.get(id(value))
         if found is not None and found[1] is value:
             return found[0]
-        return lower(value, len(live()), live())
+        return returned(self.sweep, value)
 
 
 def is_differentiable(value: Any) -> bool:
@@ -74,15 +76,22 @@ def _is_active_leaf(leaf: Any, integers: bool) -> bool:
     return integers or not isinstance(leaf, (int, np.integer))
 
 
-def track(sweep: Sweep, value: Any, what: str) -> Tracked:
-    """Enter an argument into a sweep. Integers count as real where the argument holds no other numbers."""
+def track(sweep: Sweep, value: Any, what: str, back: dict[int, tuple[Any, Any, Any]] | None = None) -> Tracked:
+    """Enter an argument into a sweep. Integers count as real where the argument holds no other numbers.
+
+    back: what the tracked copies of all arguments of the call stand for, shared among them."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         raise InvalidArgument(f"{what} is an array of objects", instead="give an array of floats")
     if isinstance(value, np.ma.MaskedArray) or isinstance(value, np.matrix):
         raise InvalidArgument(f"{what} is a {type(value).__name__}", instead="give an ordinary array")
     integers = not any(_is_active_leaf(v, False) for v in leaves_of(value))
-    back: dict[int, tuple[Any, Any, Any]] = {}
+    back = {} if back is None else back
+    own: list[tuple[Any, Any, Any]] = []
     memo: dict[int, tuple[Any, Any]] = {}
+
+    def remember(original: Any, tracked: Any, before: Any) -> None:
+        own.append((original, tracked, before))
+        back[id(tracked)] = own[-1]
 
     def enter(part: Any) -> tuple[Any, Any]:
         if id(part) in memo and not is_number(part):
@@ -91,7 +100,7 @@ def track(sweep: Sweep, value: Any, what: str) -> Tracked:
         if kids is None:
             new = _enter_leaf(sweep, part, integers)
             if isinstance(new[1], np.ndarray):
-                back[id(new[0])] = (part, new[0], None)
+                remember(part, new[0], None)
                 memo[id(part)] = new
             return new
         memo[id(part)] = (part, None)
@@ -100,11 +109,11 @@ def track(sweep: Sweep, value: Any, what: str) -> Tracked:
             pairs = [(child, place) for (_, child), (_, place) in zip(kids, pairs, strict=True)]
         tracked = rebuilt(part, [p[0] for p in pairs])
         memo[id(part)] = (tracked, rebuilt(part, [p[1] for p in pairs]))
-        back[id(tracked)] = (part, tracked, children(tracked))
+        remember(part, tracked, children(tracked))
         return memo[id(part)]
 
     tracked, places = enter(value)
-    return Tracked(value, tracked, places, back)
+    return Tracked(sweep, tracked, places, own, back)
 
 
 def _enter_leaf(sweep: Sweep, leaf: Any, integers: bool) -> tuple[Any, Any]:
@@ -122,7 +131,7 @@ def _enter_leaf(sweep: Sweep, leaf: Any, integers: bool) -> tuple[Any, Any]:
     return var, var
 
 
-def returned(sweep: Sweep, value: Any, tracked: list[Tracked]) -> Any:
+def returned(sweep: Sweep, value: Any) -> Any:
     """A result as the caller sees it: without the Vars of this sweep, arrays of the sweep as copies."""
     memo: dict[int, Any] = {}
 

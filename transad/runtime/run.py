@@ -47,12 +47,13 @@ def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int],
     sweep = push()
     try:
         tracked: list[Tracked] = []
+        back: dict = {}
         args_in, kwargs_in = list(args), dict(kwargs)
         for k in positions:
-            tracked.append(track(sweep, args[k], f"argument {k}"))
+            tracked.append(track(sweep, args[k], f"argument {k}", back))
             args_in[k] = tracked[-1].value
         for name in names:
-            tracked.append(track(sweep, kwargs[name], f"argument {name!r}"))
+            tracked.append(track(sweep, kwargs[name], f"argument {name!r}", back))
             kwargs_in[name] = tracked[-1].value
         places = [t.places for t in tracked]
         if captured is not None:
@@ -64,10 +65,10 @@ def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int],
     finally:
         pop(sweep)
     for each in tracked:
-        each.carry_over(sweep)
+        each.carry_over()
     if not once:
         _keep_what_others_may_write(sweep)
-    result = returned(sweep, y, tracked)
+    result = returned(sweep, y)
     return result, Back(sweep, y, places), y
 
 

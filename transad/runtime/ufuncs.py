@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from ..rules.registry import find
-from .activity import deepest, lower
+from .activity import active_in, deepest, lower
+from .adjoints import scattered
 from .calls import call, missing, opaque
 from .indexing import getitem, load, setitem
-from .memory import before_write
+from .memory import before_write, root_of
+from .records import freeze
 from .sweep import live
 
 __all__ = ["ufunc_method"]
@@ -74,8 +76,24 @@ def _outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
     return call(ufunc, call(np.reshape, a, a.shape + (1,) * b.ndim), b, **kwargs)
 
 
+def _add_at(ufunc: np.ufunc, array: Any, index: Any, operand: Any) -> None:
+    stack = live()
+    before_write(array)
+    depth = deepest(operand, stack, len(stack))
+    ufunc.at(array, index, lower(operand, 0, stack))
+    root = root_of(array)
+    for sweep in stack[:depth + 1]:
+        target = lower(operand, sweep.depth + 1, stack)
+        if active_in(target, sweep):
+            sweep.roots.setdefault(id(root), root)
+            sweep.tape.append((array, (freeze(index), target, 1.0 if ufunc is np.add else -1.0), scattered))
+
+
 def _at(ufunc: np.ufunc, array: Any, index: Any, *operand: Any) -> None:
-    """Element after element; for sums in one go, through memory that repeats."""
+    """Element after element; sums in one record (the cotangent of the operand is gathered)."""
+    if (ufunc is np.add or ufunc is np.subtract) and array.dtype.kind in "fc":
+        _add_at(ufunc, array, index, operand[0])
+        return
     positions = np.arange(array.size).reshape(array.shape)[index]
     places = np.unravel_index(positions.ravel(), array.shape)
     if not operand:
@@ -86,14 +104,6 @@ def _at(ufunc: np.ufunc, array: Any, index: Any, *operand: Any) -> None:
     if np.unique(positions).size == positions.size:
         setitem(call(ufunc, getitem(array, index), operand[0]), array, index)
         return
-    if ufunc is np.add or ufunc is np.subtract:
-        spread = call(np.broadcast_to, call(np.asarray, operand[0]), positions.shape)
-        gathered = call(np.bincount, positions.ravel(), call(np.ravel, spread), array.size) \
-            if find(np.bincount) is not None and array.dtype.kind == "f" else None
-        if gathered is not None:
-            change = call(np.reshape, gathered, array.shape)
-            setitem(call(ufunc, array, change), array, Ellipsis)
-            return
     spread = call(np.ravel, call(np.broadcast_to, call(np.asarray, operand[0]), positions.shape))
     for k in range(positions.size):
         place = tuple(int(p[k]) for p in places)
