@@ -127,7 +127,7 @@ def emit(pair: Pair) -> str:
     forward = _Lines(pair, comments=False)
     forward.block(pair.forward, 1)
     y = ", ".join(show(e) for e in pair.results)
-    y = f"({y},)" if len(pair.results) == 1 and False else y if len(pair.results) == 1 else f"({y})"
+    y = y if len(pair.results) == 1 else f"({y})"
     saved = f"({', '.join(pair.saved)}{',' if len(pair.saved) == 1 else ''})"
     rev = _Lines(pair, comments=True)
     if pair.saved:
@@ -135,9 +135,12 @@ def emit(pair: Pair) -> str:
     if pair.reverse:
         rev.block(pair.reverse, 1)
     outs = ", ".join(show(c) for c in pair.cotangents)
-    outs = outs if len(pair.cotangents) != 1 else outs
-    body_f = [f"def {pair.name}_fwd({', '.join(pair.parameters)}):",
-              *(line for line in forward.out if line.strip() != "pass" or len(forward.out) > 1),
-              f"    return {y}, {saved}"]
-    body_r = [f"def {pair.name}_rev(saved, {', '.join(pair.seeds)}):", *rev.out, f"    return {outs}"]
-    return "\n".join([*body_f, "", "", *body_r]) + "\n"
+    outs = outs if len(pair.cotangents) == 1 else f"({outs})"
+    seeds = pair.seeds
+    ones = ", ".join("1.0" for _ in seeds)
+    return "\n".join([
+        f"def {pair.name}_fwd({', '.join(pair.parameters)}):", *forward.out, f"    return {y}, {saved}", "", "",
+        f"def {pair.name}_rev(saved, {', '.join(seeds)}):", *rev.out, f"    return {outs}", "", "",
+        f"def {pair.name}_joint({', '.join(pair.parameters)}):",
+        f"    y, saved = {pair.name}_fwd({', '.join(pair.parameters)})",
+        f"    return y, {pair.name}_rev(saved, {ones})"]) + "\n"

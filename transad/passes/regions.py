@@ -36,7 +36,8 @@ class Regions:
     parent: dict[str, str] = field(default_factory=dict)
     position: dict[int, int] = field(default_factory=dict)
     loops: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    writes: dict[str, list[tuple[int, tuple[int, ...]]]] = field(default_factory=dict)
+    writes: dict[str, list[tuple[int, tuple[int, ...], str]]] = field(default_factory=dict)
+    apart: dict[str, tuple[int, str]] = field(default_factory=dict)
     births: dict[str, list[tuple[int, ...]]] = field(default_factory=dict)
 
     def find(self, version: str) -> str:
@@ -58,14 +59,20 @@ class Regions:
         return bool(self.writes.get(self.find(version)))
 
     def written_in(self, version: str, loop: Statement) -> bool:
-        """Whether a statement of this loop stores into the region."""
-        return any(id(loop) in at for _, at in self.writes.get(self.find(version), []))
+        """Whether a statement of this loop may store into the array (names known to be apart do not count)."""
+        return any(id(loop) in at and not self.distinct(version, array)
+                   for _, at, array in self.writes.get(self.find(version), []))
+
+    def distinct(self, a: str, b: str) -> bool:
+        """Whether two names of one region hold different arrays in every trip: buffers that a loop swaps."""
+        first, second = self.apart.get(a), self.apart.get(b)
+        return first is not None and second is not None and first[0] == second[0] and first[1] != second[1]
 
     def stable(self, version: str, reader: Statement, after: bool = False) -> bool:
         """Whether what `reader` sees in the array is there for good (`after`: what is there once it has run)."""
         place, around = self.position[id(reader)], self.loops[id(reader)]
         inside = self.births.get(self.find(version), [])
-        for position, at in self.writes.get(self.find(version), []):
+        for position, at, _ in self.writes.get(self.find(version), []):
             if position > place or (position == place and not after):
                 return False
             for loop in at:
@@ -97,10 +104,13 @@ def regions(program: Program) -> Regions:
             found.parent[v] = v
             found.births.setdefault(v, []).append(())
     _walk(program.body, (), found, arrays, [0])
+    sources: dict[str, str | None] = {}
+    _sources(program.body, sources)
+    _keep_apart(program.body, found, sources, arrays)
     births: dict[str, list[tuple[int, ...]]] = {}
     for v, places in found.births.items():
         births.setdefault(found.find(v), []).extend(places)
-    writes: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
+    writes: dict[str, list[tuple[int, tuple[int, ...], str]]] = {}
     for v, at in found.writes.items():
         writes.setdefault(found.find(v), []).extend(at)
     found.births, found.writes = births, writes
@@ -130,7 +140,7 @@ def _walk(block: Block, loops: tuple[int, ...], found: Regions, arrays: set[str]
                     _union(found, t, v)
         elif isinstance(s, Store):
             found.parent.setdefault(s.array, s.array)
-            found.writes.setdefault(s.array, []).append((clock[0], loops))
+            found.writes.setdefault(s.array, []).append((clock[0], loops, s.array))
         elif isinstance(s, If):
             _walk(s.then, loops, found, arrays, clock)
             _walk(s.orelse, loops, found, arrays, clock)
@@ -144,6 +154,54 @@ def _walk(block: Block, loops: tuple[int, ...], found: Regions, arrays: set[str]
                     for v in (phi.entry, phi.head, phi.end):
                         _union(found, phi.out, v)
             _walk(s.body, (*loops, id(s)), found, arrays, clock)
+
+
+def _sources(block: Block, sources: dict[str, str | None]) -> None:
+    """What each array version is another name for; None for a fresh array."""
+    for s in block:
+        if isinstance(s, Let):
+            sources[s.name] = s.value.id if isinstance(s.value, gast.Name) else (
+                None if view_of(s.value) is None else s.name)
+        elif isinstance(s, Move):
+            sources.update(zip(s.targets, s.sources, strict=True))
+        elif isinstance(s, If):
+            _sources(s.then, sources)
+            _sources(s.orelse, sources)
+        elif isinstance(s, For | While):
+            _sources(s.body, sources)
+
+
+def _origin(version: str, sources: dict[str, str | None]) -> tuple[str, bool]:
+    """(the version that a name goes back to, whether that is a fresh array)."""
+    seen = set()
+    while version in sources and version not in seen:
+        seen.add(version)
+        source = sources[version]
+        if source is None:
+            return version, True
+        version = source
+    return version, False
+
+
+def _keep_apart(block: Block, found: Regions, sources: dict[str, str | None], arrays: set[str]) -> None:
+    """Loops whose carried array names start with different fresh arrays and only trade them: apart in every trip."""
+    for s in block:
+        if isinstance(s, If):
+            _keep_apart(s.then, found, sources, arrays)
+            _keep_apart(s.orelse, found, sources, arrays)
+        if not isinstance(s, For | While):
+            continue
+        _keep_apart(s.body, found, sources, arrays)
+        phis = [p for p in s.phis if base(p.out) in arrays]
+        entries = [_origin(p.entry, sources) for p in phis]
+        ends = [_origin(p.end, sources)[0] for p in phis]
+        heads = {p.head for p in phis}
+        if len(phis) < 2 or not all(fresh for _, fresh in entries) or len({v for v, _ in entries}) < len(phis):
+            continue
+        if len(set(ends)) == len(ends) and set(ends) <= heads:
+            for p in phis:
+                found.apart[p.head] = (id(s), p.head)
+                found.apart[p.out] = (-id(s), p.out)
 
 
 __all__ = ["Regions", "name", "regions", "view_of"]

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["conj", "hermitian", "imag", "outer_last", "transposed", "unbroadcast", "zero_safe_divide"]
+from transad.errors import MissingRule
+
+__all__ = ["conj", "hermitian", "imag", "outer_last", "transposed", "unbroadcast", "unknown", "zero_safe_divide"]
 
 
 def transposed(a: Any) -> Any:
@@ -56,6 +58,12 @@ def unbroadcast(g: Any, like: Any) -> Any:
     if stretched:
         g = np.sum(g, axis=stretched, keepdims=True)
     return g if np.shape(g) == shape else np.broadcast_to(g, shape)
+
+
+def unknown(function: str, argument: str) -> Any:
+    """Stands for a partial derivative that nobody has a formula for: raised only if it is asked for."""
+    raise MissingRule(f"{function} has no derivative rule for its argument {argument!r}",
+                      instead="keep it constant, or declare the rule of a function of your own")
 
 
 def zero_safe_divide(numerator: Any, denominator: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Rules of `scipy.special`. An integer order, or a parameter without a known derivative, gets None.
+"""Rules of `scipy.special`. An order or a parameter without a known derivative is refused (`unknown`).
 
 Formulas: DLMF (https://dlmf.nist.gov) chapters 5 to 8, 10, 15, 19, written so that they neither overflow nor
 cancel where the function itself does not.
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.special as sp
 
-from transad.rules.algebra import unbroadcast
+from transad.rules.algebra import unbroadcast, unknown
 from transad.rules.registry import adjoint, nondiff, partials
 
 _ROOT_PI = np.sqrt(np.pi)
@@ -48,7 +48,7 @@ def _(z):
 
 @partials(sp.polygamma, at=[(1, 1.5), (2, 0.7), (0, 3.0)])
 def _(n, x):
-    return None, sp.polygamma(n + 1, x)
+    return unknown("polygamma", "n"), sp.polygamma(n + 1, x)
 
 
 @partials(sp.beta, at=[(1.5, 2.5), (0.3, 4.0)])
@@ -73,37 +73,37 @@ def _(z, m, *, out):
 
 @partials(sp.gammainc, at=[(1.5, 2.0), (3.0, 0.4)])
 def _(a, x):
-    return None, np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
+    return unknown("gammainc", "a"), np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
 
 
 @partials(sp.gammaincc, at=[(1.5, 2.0), (3.0, 0.4)])
 def _(a, x):
-    return None, -np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
+    return unknown("gammaincc", "a"), -np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
 
 
 @partials(sp.gammaincinv, at=[(1.5, 0.3), (3.0, 0.9)])
 def _(a, y, *, out):
-    return None, np.exp(out + sp.gammaln(a) - sp.xlogy(a - 1, out))
+    return unknown("gammaincinv", "a"), np.exp(out + sp.gammaln(a) - sp.xlogy(a - 1, out))
 
 
 @partials(sp.gammainccinv, at=[(1.5, 0.3), (3.0, 0.9)])
 def _(a, y, *, out):
-    return None, -np.exp(out + sp.gammaln(a) - sp.xlogy(a - 1, out))
+    return unknown("gammainccinv", "a"), -np.exp(out + sp.gammaln(a) - sp.xlogy(a - 1, out))
 
 
 @partials(sp.betainc, at=[(1.5, 2.5, 0.3), (3.0, 0.7, 0.8)])
 def _(a, b, x):
-    return None, None, np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
+    return unknown("betainc", "a"), unknown("betainc", "b"), np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
 
 
 @partials(sp.betaincc, at=[(1.5, 2.5, 0.3)])
 def _(a, b, x):
-    return None, None, -np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
+    return unknown("betaincc", "a"), unknown("betaincc", "b"), -np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
 
 
 @partials(sp.betaincinv, at=[(1.5, 2.5, 0.3), (3.0, 0.7, 0.8)])
 def _(a, b, y, *, out):
-    return None, None, np.exp(sp.betaln(a, b) - sp.xlogy(a - 1, out) - sp.xlog1py(b - 1, -out))
+    return unknown("betaincinv", "a"), unknown("betaincinv", "b"), np.exp(sp.betaln(a, b) - sp.xlogy(a - 1, out) - sp.xlog1py(b - 1, -out))
 
 
 @adjoint(sp.multigammaln, "a", at=[(5.5, 3), (np.array([4.0, 6.5]), 2)])
@@ -320,17 +320,17 @@ def _(x):
 
 @partials(sp.jv, at=[(2, 0.7), (1.5, 3.0), (0, 1.0)])
 def _(v, z):
-    return None, 0.5 * (sp.jv(v - 1, z) - sp.jv(v + 1, z))
+    return unknown("jv", "v"), 0.5 * (sp.jv(v - 1, z) - sp.jv(v + 1, z))
 
 
 @partials(sp.yn, at=[(2, 0.7), (0, 3.0)])
 def _(n, x):
-    return None, 0.5 * (sp.yv(n - 1, x) - sp.yv(n + 1, x))
+    return unknown("yn", "n"), 0.5 * (sp.yv(n - 1, x) - sp.yv(n + 1, x))
 
 
 @partials(sp.yv, at=[(2, 0.7), (1.5, 3.0)])
 def _(v, z):
-    return None, 0.5 * (sp.yv(v - 1, z) - sp.yv(v + 1, z))
+    return unknown("yv", "v"), 0.5 * (sp.yv(v - 1, z) - sp.yv(v + 1, z))
 
 
 @partials(sp.i0, at=[(0.7,), (-1.0,)])
@@ -345,7 +345,7 @@ def _(x):
 
 @partials(sp.iv, at=[(2, 0.7), (1.5, 3.0)])
 def _(v, z):
-    return None, 0.5 * (sp.iv(v - 1, z) + sp.iv(v + 1, z))
+    return unknown("iv", "v"), 0.5 * (sp.iv(v - 1, z) + sp.iv(v + 1, z))
 
 
 @partials(sp.k0, at=[(0.7,), (3.0,)])
@@ -360,12 +360,12 @@ def _(x):
 
 @partials(sp.kn, at=[(2, 0.7), (0, 3.0)])
 def _(n, x):
-    return None, -0.5 * (sp.kv(n - 1, x) + sp.kv(n + 1, x))
+    return unknown("kn", "n"), -0.5 * (sp.kv(n - 1, x) + sp.kv(n + 1, x))
 
 
 @partials(sp.kv, at=[(2, 0.7), (1.5, 3.0)])
 def _(v, z):
-    return None, -0.5 * (sp.kv(v - 1, z) + sp.kv(v + 1, z))
+    return unknown("kv", "v"), -0.5 * (sp.kv(v - 1, z) + sp.kv(v + 1, z))
 
 
 @partials(sp.i0e, at=[(0.7,), (-1.0,)])
@@ -380,7 +380,7 @@ def _(x, *, out):
 
 @partials(sp.ive, at=[(2, 0.7), (1.5, 3.0), (1, -0.7)])
 def _(v, z, *, out):
-    return None, 0.5 * (sp.ive(v - 1, z) + sp.ive(v + 1, z)) - np.sign(z) * out
+    return unknown("ive", "v"), 0.5 * (sp.ive(v - 1, z) + sp.ive(v + 1, z)) - np.sign(z) * out
 
 
 @partials(sp.k0e, at=[(0.7,), (3.0,)])
@@ -395,17 +395,17 @@ def _(x, *, out):
 
 @partials(sp.kve, at=[(2, 0.7), (1.5, 3.0)])
 def _(v, z, *, out):
-    return None, out - 0.5 * (sp.kve(v - 1, z) + sp.kve(v + 1, z))
+    return unknown("kve", "v"), out - 0.5 * (sp.kve(v - 1, z) + sp.kve(v + 1, z))
 
 
 @partials(sp.hankel1, at=[(2, 0.7 + 0.1j)])
 def _(v, z):
-    return None, 0.5 * (sp.hankel1(v - 1, z) - sp.hankel1(v + 1, z))
+    return unknown("hankel1", "v"), 0.5 * (sp.hankel1(v - 1, z) - sp.hankel1(v + 1, z))
 
 
 @partials(sp.hankel2, at=[(2, 0.7 + 0.1j)])
 def _(v, z):
-    return None, 0.5 * (sp.hankel2(v - 1, z) - sp.hankel2(v + 1, z))
+    return unknown("hankel2", "v"), 0.5 * (sp.hankel2(v - 1, z) - sp.hankel2(v + 1, z))
 
 
 # ---------------------------------------------------------------------- integrals, zeta, hypergeometric, cdfs
@@ -422,7 +422,7 @@ def _(x):
 
 @partials(sp.expn, at=[(2, 0.7), (3, 1.5)])
 def _(n, x):
-    return None, -sp.expn(n - 1, x)
+    return unknown("expn", "n"), -sp.expn(n - 1, x)
 
 
 @partials(sp.spence, at=[(0.7,), (2.0,), (1.0,)])
@@ -436,7 +436,7 @@ def _(z):
 
 @partials(sp.zeta, at=[(2.5, 1.5), (3.0, 0.7)])
 def _(x, q):
-    return None, -x * sp.zeta(x + 1, q)
+    return unknown("zeta", "x"), -x * sp.zeta(x + 1, q)
 
 
 @partials(sp.lambertw, at=[(0.7 + 0.0j,), (3.0 - 1.0j, 1)])
@@ -479,42 +479,42 @@ def _(m):
 
 @partials(sp.hyp0f1, at=[(1.5, 0.7)])
 def _(v, z):
-    return None, sp.hyp0f1(v + 1, z) / v
+    return unknown("hyp0f1", "v"), sp.hyp0f1(v + 1, z) / v
 
 
 @partials(sp.hyp1f1, at=[(0.7, 1.5, 0.4)])
 def _(a, b, x):
-    return None, None, a / b * sp.hyp1f1(a + 1, b + 1, x)
+    return unknown("hyp1f1", "a"), unknown("hyp1f1", "b"), a / b * sp.hyp1f1(a + 1, b + 1, x)
 
 
 @partials(sp.hyp2f1, at=[(0.7, 1.2, 2.5, 0.4)])
 def _(a, b, c, z):
-    return None, None, None, a * b / c * sp.hyp2f1(a + 1, b + 1, c + 1, z)
+    return unknown("hyp2f1", "a"), unknown("hyp2f1", "b"), unknown("hyp2f1", "c"), a * b / c * sp.hyp2f1(a + 1, b + 1, c + 1, z)
 
 
 @partials(sp.hyperu, at=[(0.7, 1.2, 2.5)])
 def _(a, b, x):
-    return None, None, -a * sp.hyperu(a + 1, b + 1, x)
+    return unknown("hyperu", "a"), unknown("hyperu", "b"), -a * sp.hyperu(a + 1, b + 1, x)
 
 
 @partials(sp.pdtr, at=[(2.0, 1.3), (4.0, 0.6)])
 def _(k, m):
-    return None, -np.exp(sp.xlogy(np.floor(k), m) - m - sp.gammaln(np.floor(k) + 1))
+    return unknown("pdtr", "k"), -np.exp(sp.xlogy(np.floor(k), m) - m - sp.gammaln(np.floor(k) + 1))
 
 
 @partials(sp.pdtrc, at=[(2.0, 1.3)])
 def _(k, m):
-    return None, np.exp(sp.xlogy(np.floor(k), m) - m - sp.gammaln(np.floor(k) + 1))
+    return unknown("pdtrc", "k"), np.exp(sp.xlogy(np.floor(k), m) - m - sp.gammaln(np.floor(k) + 1))
 
 
 @partials(sp.chdtr, at=[(3.0, 1.3)])
 def _(v, x):
-    return None, 0.5 * np.exp(sp.xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - sp.gammaln(0.5 * v))
+    return unknown("chdtr", "v"), 0.5 * np.exp(sp.xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - sp.gammaln(0.5 * v))
 
 
 @partials(sp.chdtrc, at=[(3.0, 1.3)])
 def _(v, x):
-    return None, -0.5 * np.exp(sp.xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - sp.gammaln(0.5 * v))
+    return unknown("chdtrc", "v"), -0.5 * np.exp(sp.xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - sp.gammaln(0.5 * v))
 
 
 def _log_student(df, t):
@@ -524,12 +524,12 @@ def _log_student(df, t):
 
 @partials(sp.stdtr, at=[(3.0, 1.3), (2.5, -0.4)])
 def _(df, t):
-    return None, np.exp(_log_student(df, t))
+    return unknown("stdtr", "df"), np.exp(_log_student(df, t))
 
 
 @partials(sp.stdtrit, at=[(3.0, 0.3)])
 def _(df, p, *, out):
-    return None, np.exp(-_log_student(df, out))
+    return unknown("stdtrit", "df"), np.exp(-_log_student(df, out))
 
 
 # --------------------------------------------------------------------------------------- sums of exponentials

@@ -361,7 +361,7 @@ class Adjoint:
         self.live = {}
         for d in sorted({*a, *b}):
             if d in a and d in b:
-                    self.live[d] = max(a[d], b[d], key=_SURE.index)
+                self.live[d] = max(a[d], b[d], key=_SURE.index)
                 continue
             arms[0 if d not in a else 1].append(Let(d, constant(0.0)))
             self.live[d] = "maybe"

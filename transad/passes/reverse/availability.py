@@ -93,8 +93,9 @@ class Availability:
             if isinstance(self.program.kinds[base(v)], Array):
                 if view_of(s.value) is not None:
                     return [Let(v, self.reference(s))]
-            if self.again(s, wanted, 0):
-                return [Let(v, s.value)]
+            again = self.again(s, wanted, 0)
+            if again is not None:
+                return [Let(v, again)]
         return self.from_tape(found)
 
     def reference(self, s: Let) -> Node:
@@ -104,26 +105,30 @@ class Availability:
             return rebuilt(s.value, {"slice": self.values.index(s.value.slice, s)})
         return s.value
 
-    def again(self, s: Let, wanted: set[str], depth: int) -> bool:
-        """Whether a value is cheap to compute again from what is at hand."""
-        if isinstance(self.program.kinds[base(s.name)], Array) or depth > 6 or not _cheap(s.value):
-            return False
-        if not self.values.plain(s.value, s):
-            return False
+    def again(self, s: Let, wanted: set[str], depth: int) -> Node | None:
+        """How to compute a value again from what is at hand, if that is cheap."""
+        if isinstance(self.program.kinds[base(s.name)], Array) or depth > 6:
+            return None
+        form = self.values.cheap_form(s.value, s, wanted)
+        if form is None or not _cheap(form):
+            return None
         here = self.scopes.defined[s.name].scope
-        return all(self.at_hand(n, here, wanted, depth) for n in names_in(s.value) if "@" in n)
+        at_hand = all(self.at_hand(n, here, wanted, depth) for n in names_in(form) if "@" in n)
+        return form if at_hand else None
 
     def at_hand(self, v: str, here: Scope, wanted: set[str], depth: int) -> bool:
         found = self.scopes.defined.get(v)
         if found is None or v in wanted or found.how == "var" or not found.scope.in_loop:
             return True
         if isinstance(self.program.kinds[base(v)], Array):
+            if found.how == "pseudo":
+                return len(found.scope.loops) < len(here.loops)
             return found.how == "let" and isinstance(found.statement, Let) and view_of(
                 found.statement.value) is not None
         if not here.within(found.scope) or len(found.scope.loops) < len(here.loops):
             return len(found.scope.loops) < len(here.loops)
         return found.how == "let" and isinstance(found.statement, Let) and self.again(
-            found.statement, wanted, depth + 1)
+            found.statement, wanted, depth + 1) is not None
 
     def affine(self, found: Definition) -> Node | None:
         """A counter that each trip moves by a constant, from the loop variable: it needs no tape."""

@@ -74,8 +74,24 @@ class Differentiate:
         self.out = Contributions()
 
     def uses(self, e: Node) -> int:
-        """How many active leaves an expression has."""
-        return sum(v in self.active for v in carriers(e))
+        """How many different active leaves an expression has: variables, and elements by their index."""
+        return len(set(self.leaves(e)))
+
+    def leaves(self, e: Node) -> list[str]:
+        if isinstance(e, gast.Subscript):
+            return [show(e)] if any(v in self.active for v in carriers(e)) else []
+        if isinstance(e, gast.Name):
+            return [e.id] if e.id in self.active else []
+        if isinstance(e, gast.BinOp) and not isinstance(e.op, gast.FloorDiv):
+            return self.leaves(e.left) + self.leaves(e.right)
+        if isinstance(e, gast.UnaryOp):
+            return self.leaves(e.operand) if not isinstance(e.op, gast.Not | gast.Invert) else []
+        if isinstance(e, gast.Call) and isinstance(e.func, gast.Name) and not any(
+                v in self.active for v in carriers(e)):
+            return []
+        if isinstance(e, gast.Call) and isinstance(e.func, gast.Name):
+            return [x for a in e.args for x in self.leaves(a)]
+        return [v for v in carriers(e) if v in self.active]
 
     def run(self, e: Node, cot: Term) -> None:
         count = self.uses(e)
@@ -113,6 +129,12 @@ class Differentiate:
         self.out.before.append(Let(temp, cot.node()))
         return Term(1.0, (name(temp),))
 
+    def shared(self, e: Node, wanted: str) -> Node:
+        """A value that several contributions read, under a name of its own."""
+        temp = self.names.fresh(wanted)
+        self.out.before.append(Let(temp, e))
+        return name(temp)
+
     def read(self, e: Node) -> Node:
         return self.values.of(e, self.s)
 
@@ -126,10 +148,14 @@ class Differentiate:
         self.run(e.right, cot.scaled(-1.0))
 
     def run_Mult(self, e: Node, cot: Term) -> None:
-        if self.uses(e.left):
-            self.run(e.left, cot.times(self.read(e.right)))
-        if self.uses(e.right):
-            self.run(e.right, cot.times(self.read(e.left)))
+        factors = _factors(e)
+        active = [k for k, f in enumerate(factors) if self.uses(f)]
+        for k in active:
+            slope = cot
+            for j, other in enumerate(factors):
+                if j != k:
+                    slope = slope.times(self.read(other))
+            self.run(factors[k], slope)
 
     def through(self, e: Node, cot: Term, slope: Term, level: int) -> Term:
         """The cotangent times a slope that may be infinite: level 1 where the value is infinite too, 2 where it is
@@ -144,6 +170,8 @@ class Differentiate:
 
     def run_Div(self, e: Node, cot: Term) -> None:
         below = self.read(e.right)
+        if self.uses(e) > 1 and isinstance(below, gast.BinOp) and self.uses(e.right):
+            below = self.shared(below, "v")
         harmless = isinstance(e.right, gast.Constant) and e.right.value
         if self.uses(e.left):
             self.run(e.left, cot.over(below) if harmless else self.through(e, cot, Term().over(below), 1))
@@ -207,6 +235,13 @@ class Differentiate:
             level = 1 if "log" in f else 2
             self.run(a, self.through(e, cot, slope, level) if singular else Term(
                 cot.number * slope.number, cot.factors + slope.factors, cot.divisors + slope.divisors))
+
+
+def _factors(e: Node) -> list[Node]:
+    """The factors of a chain of products."""
+    if isinstance(e, gast.BinOp) and isinstance(e.op, gast.Mult):
+        return _factors(e.left) + _factors(e.right)
+    return [e]
 
 
 def _mentions(tree: Node, label: str) -> bool:

@@ -101,6 +101,9 @@ class Shadows:
             return []
         out: Block = []
         for s in scope.block:
+            if isinstance(s, For | While):
+                self.take_over(s)
+        for s in scope.block:
             if isinstance(s, Let):
                 out += self.birth(s)
             elif isinstance(s, Move):
@@ -184,8 +187,35 @@ class Shadows:
         out: Block = []
         for p in moving:
             d = self.variable[p.head] = self.of(p.out)
-            out.append(Let(d, call("np.zeros_like", name(p.out))))
+            out.append(Let(d, call("np.zeros_like", name(self.like_of(p)))))
         return out
+
+    def like_of(self, p: Phi) -> str:
+        """An array with the shape of what a name holds after a loop, kept anyway if possible."""
+        shapes = {self.shape_class(p.entry), self.shape_class(self.resolved(p.end)), self.shape_class(p.head)}
+        shapes.discard(p.head)
+        heads = [q for q in self.scopes.defined.values() if q.version in shapes and q.how == "head"]
+        if not heads and len(shapes) == 1:
+            return shapes.pop()
+        owner = heads[0].scope.owner if heads else None
+        if isinstance(owner, For | While):
+            others = {self.shape_class(q.entry) for q in owner.phis if q.head in {h.version for h in heads}}
+            others |= {x for x in shapes if x not in {h.version for h in heads}}
+            ends = {self.shape_class(self.resolved(q.end)) for q in owner.phis
+                    if isinstance(self.program.kinds[base(q.head)], Array)}
+            if len(others) == 1 and ends <= {q.head for q in owner.phis}:
+                return others.pop()
+        return p.out
+
+    def take_over(self, s: For | While) -> None:
+        """An array that only its name holds when a loop starts to rebind the name shares its shadow variable."""
+        moving = self.moving(s)
+        members = {v for p in moving for v in self.regions.members(p.head)}
+        if moving and self.owned(s, moving, members):
+            for p in moving:
+                entry = self.resolved(p.entry)
+                self.variable[entry] = self.variable[p.entry] = self.of(p.out)
+                self.born.add(entry)
 
     def resolved(self, version: str) -> str:
         """The version whose array a version is, through aliases and moves."""
@@ -255,7 +285,8 @@ class Shadows:
 
     def after_reversed(self, s: For | While) -> Block:
         """After a reversed loop: what the carried names held at entry receives what is left."""
-        return [Store(self.of(p.entry), [], name(self.of(p.head)), "+") for p in self.moving(s)]
+        return [Store(self.of(p.entry), [], name(self.of(p.head)), "+") for p in self.moving(s)
+                if self.of(p.entry) != self.of(p.head)]
 
     def moving(self, s: For | While) -> list[Phi]:
         """The carried array names that a trip binds to another array."""

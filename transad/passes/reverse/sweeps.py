@@ -17,6 +17,7 @@ from transad.passes.reverse.scopes import scopes
 from transad.passes.reverse.shadows import Shadows
 from transad.passes.reverse.terms import Term
 from transad.passes.reverse.values import Pseudo, Values
+from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import base
 from transad.quote import Node, call, constant, expr, index, name, names_in, show, slice_, substitute
 
@@ -36,6 +37,7 @@ class Pair:
     kinds: dict[str, Kind]
     constants: dict[str, Any] = field(default_factory=dict)
     wanted: list[str] = field(default_factory=list)
+    writes: bool = False
 
 
 def reverse(program: Program, wanted: list[str], names: Names, stopped: set[str] = frozenset()) -> Pair:
@@ -44,6 +46,9 @@ def reverse(program: Program, wanted: list[str], names: Names, stopped: set[str]
     program.body.append(end)
     found = regions(program)
     active = activity(program, found, {f"{w}@0" for w in wanted}, stopped)
+    for p in program.parameters:
+        if p in active and base(p) not in wanted:
+            raise NotTyped(f"a value that depends on the arguments is stored into {base(p)}")
     values = Values(program, found, scopes(program), names)
     shadows = Shadows(program, values, active, names)
     available = Availability(program, values, values.scopes, found, names, active)
@@ -59,8 +64,9 @@ def reverse(program: Program, wanted: list[str], names: Names, stopped: set[str]
     body.append(Do(_tuple(cotangents)))
     body = available.resolve(root, body)
     body.pop()
-    return _Assembly(program, values, available, found.position, names).pair(
-        seeds, body, cotangents, wanted)
+    pair = _Assembly(program, values, available, found.position, names).pair(seeds, body, cotangents, wanted)
+    pair.writes = any(found.written(p) for p in program.parameters if p in found.parent)
+    return pair
 
 
 def _tuple(nodes: list[Node]) -> Node:
@@ -113,6 +119,7 @@ class _Assembly:
         self.saved_names: dict[str, str] = {}
         self.before: dict[int, list[Pseudo]] = {}
         self.outer: dict[int, list[Tape]] = {}
+        self.at_end: dict[str, str] = {}
         self.times: dict[str, list[tuple[float, str]]] = {}
 
     def pair(self, seeds: list[str], body: Block, cotangents: list[Node], wanted: list[str]) -> Pair:
@@ -121,7 +128,7 @@ class _Assembly:
         saved = self.saved_list(body)
         reverse_body, outs = self.reversed(body, cotangents)
         fillers = self.fillers(forward, saved)
-        results = [self.plain(e) for e in self.program.results]
+        results = [self.plain(self.replace(e, self.at_end)) for e in self.program.results]
         parameters = [base(p) for p in self.program.parameters]
         return Pair(self.program.name, parameters, fillers + forward, results, saved, seeds, reverse_body, outs,
                     self.program.kinds, self.program.constants, wanted)
@@ -193,7 +200,8 @@ class _Assembly:
                 out += self.kept(p)
         for s in block:
             if isinstance(s, Do) and isinstance(s.value, gast.Constant):
-                out += self.pseudo_lines(s)[0]
+                lines, self.at_end = self.pseudo_lines(s)
+                out += lines
                 continue
             out += self.statement(s)
         return out
@@ -282,7 +290,7 @@ class _Assembly:
         """A tape before its outermost loop."""
         if tape.is_list:
             return [Let(_list_name(tape), expr("[]"))]
-        counts = [self.plain(_trips(loop)) for loop in tape.loops if isinstance(loop, For)]
+        counts = [self.plain(self.never_negative(_trips(loop))) for loop in tape.loops if isinstance(loop, For)]
         if tape.shared is not None:
             counts[-1] = _plus_one(counts[-1])
         kind = tape.kind
@@ -293,6 +301,19 @@ class _Assembly:
         size = counts[0] if len(counts) == 1 else _tuple_node(counts)
         args = [] if kind.dtype == "float64" else [name(f"np.{_np(kind.dtype)}")]
         return [Let(tape.variable, call("np.empty", size, *args))]
+
+    def never_negative(self, count: Node) -> Node:
+        """The number of slots for a count that the program's text does not show to be positive."""
+        if isinstance(count, gast.Call | gast.Subscript) or (isinstance(count, gast.Constant) and count.value >= 0):
+            return count
+        if isinstance(count, gast.Name):
+            found = self.values.scopes.defined.get(count.id)
+            made = found.statement.value if found is not None and found.how == "let" and isinstance(
+                found.statement, Let) else None
+            if isinstance(made, gast.Subscript | gast.Attribute) or (
+                    isinstance(made, gast.Call) and getattr(made.func, "id", "") == "len"):
+                return count
+        return call("max", count, constant(0))
 
     def closed(self, tape: Tape) -> Block:
         """A list tape after its outermost loop."""
@@ -321,11 +342,25 @@ class _Assembly:
         used = Names(fixed | {n for s in walk(body) for e in expressions(s) for n in names_in(e) if "@" not in n}
                      | {s.name for s in walk(body) if isinstance(s, Let) and "@" not in s.name})
 
+        placed: dict[str, list[str]] = {}
+        defined = self.values.scopes.defined
+
+        def clash(a: str, b: str) -> bool:
+            first, second = defined.get(a), defined.get(b)
+            return first is None or second is None or first.scope.within(second.scope) or second.scope.within(
+                first.scope)
+
         def rename(v: str) -> str:
+            """One name per version; versions of one variable in separate loops share it."""
             if "@" not in v:
                 return v
             if v not in renamed:
-                renamed[v] = used.fresh(base(v))
+                free = [n for n, owners in placed.items() if n.rstrip("0123456789").rstrip("_") == base(v)
+                        or n == base(v)]
+                shared = next((n for n in free if not any(clash(v, o) for o in placed[n])
+                               and all(base(o) == base(v) for o in placed[n])), None)
+                renamed[v] = shared or used.fresh(base(v))
+                placed.setdefault(renamed[v], []).append(v)
             return renamed[v]
 
         def use(e: Node) -> Node:
@@ -446,14 +481,12 @@ def _offset_plain(loop: Any) -> Node:
 
 
 def _trips(loop: For) -> Node:
-    """An upper bound of the trips of a loop, never negative."""
+    """An upper bound of the trips of a loop (below zero where it makes none)."""
     if loop.step == 1:
         count = loop.stop if show(loop.start) == "0" else _difference(loop.stop, loop.start)
     else:
         count = _difference(loop.start, loop.stop)
-    if isinstance(count, gast.Call | gast.Subscript) or (isinstance(count, gast.Constant) and count.value >= 0):
-        return count
-    return call("max", count, constant(0))
+    return count
 
 
 def _difference(a: Node, b: Node) -> Node:

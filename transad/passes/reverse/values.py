@@ -124,6 +124,39 @@ class Values:
             return self.pseudo(e, s)
         return self.inside(e, s)
 
+    def cheap_form(self, e: Node, s: Statement, wanted: set[str]) -> Node | None:
+        """The value of `e` at `s` from values that the adjoint has anyway and from arrays that are still there;
+        None if it would take an expensive call or an element that is overwritten."""
+        known = self.pseudos.get((id(s), show(e)))
+        if known is not None and known.version in wanted:
+            return name(known.version)
+        if isinstance(e, gast.Constant) or (isinstance(e, gast.Attribute) and e.attr != "T"):
+            return e
+        if isinstance(e, gast.Name):
+            stable = not isinstance(self.program.kinds.get(base(e.id)), Array) or self.regions.stable(e.id, s)
+            return e if stable else None
+        if isinstance(e, gast.Subscript) and not isinstance(e.value, gast.Attribute):
+            if isinstance(self.kind(e), Array):
+                return None
+            if self.regions.stable(e.value.id, s):
+                return rebuilt(e, {"slice": self.index(e.slice, s)})
+            loop = self.reading_loop(e, s)
+            return self.load(e, s) if loop is not None else None
+        if isinstance(e, gast.Call) and not self.cheap_call(e):
+            return None
+        changed: dict[str, Any] = {}
+        for f in e._fields:
+            v = getattr(e, f, None)
+            if isinstance(v, gast.AST) and f not in ("op", "func", "ctx"):
+                changed[f] = self.cheap_form(v, s, wanted)
+            elif isinstance(v, list) and f in ("args", "comparators", "values", "elts"):
+                changed[f] = [self.cheap_form(x, s, wanted) for x in v]
+                if any(x is None for x in changed[f]):
+                    return None
+        if any(v is None for v in changed.values()):
+            return None
+        return rebuilt(e, changed)
+
     def inside(self, e: Node, s: Statement) -> Node:
         changed: dict[str, Any] = {}
         for f in e._fields:
@@ -178,10 +211,11 @@ class Values:
         found = None
         loops = self.scopes.of_statement[id(s)].loops
         for loop in reversed(loops):
-            if self.regions.written_in(e.value.id, loop):
+            made_inside = self.scopes.defined[e.value.id].scope.within(self.scopes.of_block[id(loop.body)])
+            if made_inside or self.regions.written_in(e.value.id, loop):
                 break
             found = loop
-        if found is None or self.scopes.defined[e.value.id].scope.within(self.scopes.of_block[id(found.body)]):
+        if found is None:
             return None
         inner = {lp.var for lp in loops[loops.index(found):] if isinstance(lp, For)}
         items = e.slice.elts if isinstance(e.slice, gast.Tuple) else [e.slice]

@@ -42,6 +42,7 @@ class Specialiser(Statements, Expressions, Calls, NumpyCalls, Loops):
         self.lowered: dict[int, tuple[Node, Node]] = {}
         self.own: set[str] = set()
         self.temporaries = 0
+        self.parameter_of: dict[str, str] = {}
         self.sources: dict[Any, Any] = {}
 
     # -- the residual program -------------------------------------------------------------------------------------
@@ -258,9 +259,11 @@ def specialise(function: types.FunctionType, arguments: dict[str, Any],
     for key, build in arguments.items():
         frame.vars[key] = build(s, key)
     parameters = list(s.kinds)
-    for (path, kind) in [(n, k) for n, k in s.kinds.items()]:
-        frame.slots[(path, kind.ndim if isinstance(kind, Array) else -1,
-                     kind.dtype if isinstance(kind, Array) else "")] = path
+    for label, value in frame.vars.items():
+        if isinstance(value, Val):
+            kind = value.kind
+            frame.slots[(label, kind.ndim if isinstance(kind, Array) else -1,
+                         kind.dtype if isinstance(kind, Array) else "")] = show(value.expr)
     s.frame = frame
     s.calls.append(function.__code__)
     try:
@@ -268,8 +271,13 @@ def specialise(function: types.FunctionType, arguments: dict[str, Any],
     except NotTyped as problem:
         problem.filename = problem.filename or s.frame.filename
         problem.line = problem.line or s.line
+        problem.dependencies = s.dependencies
         raise
     leaves: list[Val] = []
     s.collect_results(result, leaves)
+    held = {k: v for k, v in s.constants.items() if k in s.kinds}
+    parameters += held
+    s.constants = {k: v for k, v in s.constants.items() if k not in held}
+    s.captures = held
     program = ir.Program(label, parameters, s.buffer, [v.expr for v in leaves], s.kinds, s.constants, source.filename)
     return program, s, result

@@ -18,6 +18,7 @@ class NotTyped(Exception):
         self.line = getattr(node, "lineno", None) or 0
         self.column = getattr(node, "col_offset", None) or 0
         self.filename = ""
+        self.dependencies: list[Any] = []
 
 
 UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "UNKNOWN"})()

@@ -1,0 +1,42 @@
+"""Options of a derivative, and the errors when they cannot be met."""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from transad.errors import CannotCompile, InvalidArgument, Place
+
+_KNOWN = {"jit", "strict", "path", "mode", "parallel", "threads", "chunk", "memory", "store", "deterministic"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """`jit`: compile with Numba. `strict`: no reassociation of sums and no contraction in compiled code.
+    `path`: auto | typed | recorded (also by the environment variable TRANSAD_PATH)."""
+
+    jit: bool = False
+    strict: bool = False
+    path: str = "auto"
+
+    @staticmethod
+    def of(given: dict[str, Any]) -> Options:
+        unknown = set(given) - _KNOWN
+        if unknown:
+            raise InvalidArgument(f"unknown option {sorted(unknown)[0]!r}",
+                                  instead=f"the options are {', '.join(sorted(_KNOWN))}")
+        path = given.get("path") or os.environ.get("TRANSAD_PATH", "auto")
+        return Options(bool(given.get("jit", False)), bool(given.get("strict", False)), path)
+
+    def refused(self, function: Any, refusal: Any) -> CannotCompile:
+        label = getattr(function, "__name__", type(function).__name__)
+        reason = refusal.reason if refusal is not None else "its arguments are not numbers, arrays and tuples of them"
+        place = Place(refusal.filename, refusal.line) if refusal is not None and refusal.line else None
+        return CannotCompile(f"{label} cannot be compiled: {reason}", place=place,
+                             instead="leave out jit=True (the derivative is then run by Python), or write this part "
+                                     "with numbers, arrays and tuples")
+
+    def overlapping(self, function: Any) -> CannotCompile:
+        label = getattr(function, "__name__", type(function).__name__)
+        return CannotCompile(f"{label} writes into an array argument that is read-only or shares memory with another",
+                             instead="pass a copy: f(a, b.copy())")

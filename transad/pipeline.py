@@ -1,0 +1,184 @@
+"""The passes of the typed path, in order. Start reading here.
+
+    function -> specialise -> versions -> regions, activity -> reverse -> prune -> emit
+
+Each pass is one file under `passes/`, named after what it does; data between them is the program in normal form
+(`ir`) and the tables that the analyses return.
+"""
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from transad import cache
+from transad.describe import Shape
+from transad.emit import HELPERS, emit
+from transad.kinds import Array, Kind
+from transad.names import Names
+from transad.options import Options
+from transad.passes.prune import prune
+from transad.passes.reverse import Pair, reverse
+from transad.passes.specialise import NotTyped, specialise
+from transad.passes.specialise.values import Obj, Record, Tup, Val
+from transad.passes.versions import versions
+from transad.quote import name
+
+
+@dataclass
+class Built:
+    """What the passes made of one signature of one function."""
+
+    pair: Pair
+    text: str
+    structure: Any
+    result_kinds: list[Kind]
+    held: list[Any]
+    dependencies: list[Any]
+    writes: bool
+    line: int = 0
+    stages: dict[str, str] = field(default_factory=dict)
+
+    def result(self, flat: tuple) -> Any:
+        """The user's result from its numbers and arrays."""
+        return _assembled(self.structure, iter(flat))
+
+    def flatten_cotangent(self, cotangent: Any, results: tuple) -> list[Any]:
+        """The seeds of `f_rev` from a cotangent with the structure of the result (None is zero)."""
+        seeds: list[Any] = []
+        _flatten(self.structure, cotangent, iter(results), seeds)
+        return seeds
+
+
+def build(f: types.FunctionType, arguments: dict[str, Shape], captured: dict[str, Shape],
+          wanted: list[str]) -> Built:
+    """Run the passes."""
+    label = f.__name__ if f.__name__.isidentifier() else "f"
+    program, s, result = specialise(f, {k: _builder(v) for k, v in arguments.items()},
+                                    {k: _builder(v) for k, v in captured.items()}, label)
+    dependencies = _distinct(s.dependencies)
+    try:
+        leaves = [n for w in wanted for n in _leaf_names(arguments[w], s, w)]
+        program = versions(program)
+        kinds = [_kind_of_result(e, program) for e in program.results]
+        names = Names(s.names.taken)
+        pair = prune(reverse(program, leaves, names, s.stopped))
+    except NotTyped as problem:
+        problem.dependencies = dependencies      # type: ignore[attr-defined]
+        raise
+    return Built(pair, emit(pair), result, kinds, list(s.captures.values()), dependencies, pair.writes,
+                 f.__code__.co_firstlineno)
+
+
+def _builder(shape: Shape) -> Callable[[Any, str], Any]:
+    """How an argument of this shape appears to the specialiser: numbers and arrays become parameters."""
+    def make(s: Any, label: str) -> Any:
+        if shape.kind == "leaf":
+            new = s.names.fresh(label)
+            s.kinds[new] = shape.leaf
+            s.parameter_of[label] = new
+            return Val(name(new), shape.leaf)      # type: ignore[arg-type]
+        if shape.kind == "static":
+            return Obj(shape.value)
+        if shape.kind == "tuple":
+            return Tup([_builder(p)(s, f"{label}_{k}") for k, p in enumerate(shape.parts)], shape.cls or tuple)
+        return Record(shape.cls or object, {n: _builder(p)(s, f"{label}_{n}") for n, p in
+                                            zip(shape.names, shape.parts, strict=True)})
+    return make
+
+
+def _leaf_names(shape: Shape, s: Any, label: str) -> list[str]:
+    """The parameters that an argument became, in order."""
+    if shape.kind == "leaf":
+        return [s.parameter_of[label]]
+    if shape.kind == "static":
+        return []
+    keys = range(len(shape.parts)) if shape.kind == "tuple" else shape.names
+    return [n for k, p in zip(keys, shape.parts, strict=True) for n in _leaf_names(p, s, f"{label}_{k}")]
+
+
+def _kind_of_result(e: Any, program: Any) -> Kind:
+    from transad.passes.regions import Regions
+    from transad.passes.reverse.scopes import Scope, Scopes
+    from transad.passes.reverse.values import Values
+    return Values(program, Regions(), Scopes(Scope([])), Names()).kind(e)
+
+
+def _distinct(dependencies: list[Any]) -> list[Any]:
+    seen: dict[tuple[int, str], Any] = {}
+    for holder, label, value in dependencies:
+        seen.setdefault((id(holder), label), (holder, label, value))
+    return list(seen.values())
+
+
+def _assembled(structure: Any, flat: Any) -> Any:
+    if isinstance(structure, Val):
+        return next(flat)
+    if isinstance(structure, Obj):
+        return structure.value
+    if isinstance(structure, Tup):
+        parts = [_assembled(v, flat) for v in structure.items]
+        return structure.cls(parts) if structure.cls in (tuple, list) else structure.cls(*parts)
+    parts = {k: _assembled(v, flat) for k, v in structure.fields.items()}
+    new = object.__new__(structure.cls)
+    for k, v in parts.items():
+        object.__setattr__(new, k, v)
+    return new
+
+
+def _flatten(structure: Any, cotangent: Any, results: Any, seeds: list[Any]) -> None:
+    if isinstance(structure, Val):
+        value = next(results)
+        if isinstance(structure.kind, Array):
+            if cotangent is None:
+                seeds.append(np.zeros(value.shape))
+            else:
+                seeds.append(np.broadcast_to(np.asarray(cotangent, dtype=_float(value.dtype)), value.shape))
+        else:
+            seeds.append(0.0 if cotangent is None else float(cotangent))
+    elif isinstance(structure, Tup):
+        parts = [None] * len(structure.items) if cotangent is None else list(cotangent)
+        if len(parts) != len(structure.items):
+            from transad.errors import InvalidArgument
+            raise InvalidArgument(f"the cotangent has {len(parts)} entries, the result {len(structure.items)}")
+        for v, c in zip(structure.items, parts, strict=True):
+            _flatten(v, c, results, seeds)
+    elif isinstance(structure, Record):
+        for k, v in structure.fields.items():
+            part = None if cotangent is None else cotangent.get(k) if isinstance(cotangent, dict) else getattr(
+                cotangent, k)
+            _flatten(v, part, results, seeds)
+
+
+def _float(dtype: Any) -> Any:
+    return dtype if dtype.kind in "fc" else np.float64
+
+
+@dataclass
+class Code:
+    """The functions of an emitted module."""
+
+    forward: Callable[..., Any]
+    reverse: Callable[..., Any]
+    joint: Callable[..., Any]
+    path: str
+
+
+def load(built: Built, options: Options) -> Code:
+    """The functions of the emitted text, from a real file; compiled if asked for."""
+    label = built.pair.name
+    path = cache.stored(built.text, label, repr(options))
+    code = compile(built.text, path, "exec")
+    if options.jit:
+        from transad.compiled import compiled_module
+        space = compiled_module(code, built, options, path)
+    else:
+        from transad.runtime import typed as helpers
+        space = {"np": np, "math": math, "__name__": f"transad.generated.{label}", "__file__": path,
+                 **{h: getattr(helpers, h) for h in HELPERS if hasattr(helpers, h)}, **built.pair.constants}
+        exec(code, space)
+    return Code(space[f"{label}_fwd"], space[f"{label}_rev"], space[f"{label}_joint"], path)

@@ -1,0 +1,194 @@
+"""The helpers of emitted code for Numba: the plain functions where they compile, loops where those compile faster."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload, register_jitable
+
+from transad.runtime import typed
+
+_inline = {"error_model": "numpy", "nogil": True, "cache": True}
+
+share_of_larger = register_jitable(typed.share_of_larger)
+share_of_sum = register_jitable(typed.share_of_sum)
+quotient = register_jitable(typed.quotient)
+scatter_add = typed.scatter_add
+take_scattered = typed.take_scattered
+unbroadcast = typed.unbroadcast
+summed = typed.summed
+copy_to = typed.copy_to
+gather = typed.gather
+keep_zero = typed.keep_zero
+share_of_extreme = typed.share_of_extreme
+stop_gradient = typed.stop_gradient
+power_x = typed.power_x
+power_y = typed.power_y
+stretched = typed.stretched
+
+
+@overload(typed.stop_gradient)
+def _stop_gradient(x):      # type: ignore[no-untyped-def]
+    if isinstance(x, types.Array):
+        return lambda x: x.copy()
+    return lambda x: x
+
+
+@overload(typed.power_x)
+def _power_x(x, n):      # type: ignore[no-untyped-def]
+    if isinstance(x, types.Array) or isinstance(n, types.Array):
+        def arrays(x, n):      # type: ignore[no-untyped-def]
+            return n * np.power(x, np.where((x == 0) & (n == 0), 1.0, n - 1.0))
+        return arrays
+    return lambda x, n: 0.0 if n == 0 else n * math.pow(x, n - 1.0)
+
+
+@overload(typed.power_y)
+def _power_y(x, out):      # type: ignore[no-untyped-def]
+    if isinstance(x, types.Array):
+        return lambda x, out: out * np.log(np.where(x == 0, 1.0, x))
+    return lambda x, out: 0.0 if x == 0 else out * np.log(x)
+
+
+@overload(typed.summed)
+def _summed(g):      # type: ignore[no-untyped-def]
+    if not isinstance(g, types.Array):
+        return lambda g: g
+
+    def total(g):      # type: ignore[no-untyped-def]
+        s = 0.0
+        for v in g.flat:
+            s += v
+        return s
+    return total
+
+
+@overload(typed.copy_to)
+def _copy_to(target, source):      # type: ignore[no-untyped-def]
+    if target.ndim == 1:
+        def one(target, source):      # type: ignore[no-untyped-def]
+            if target.shape != source.shape:
+                raise ValueError("an array changed its shape between the trips of a loop")
+            for i in range(target.shape[0]):
+                target[i] = source[i]
+        return one
+    if target.ndim == 2:
+        def two(target, source):      # type: ignore[no-untyped-def]
+            if target.shape != source.shape:
+                raise ValueError("an array changed its shape between the trips of a loop")
+            for i in range(target.shape[0]):
+                for j in range(target.shape[1]):
+                    target[i, j] = source[i, j]
+        return two
+
+    def several(target, source):      # type: ignore[no-untyped-def]
+        if target.shape != source.shape:
+            raise ValueError("an array changed its shape between the trips of a loop")
+        target[...] = source
+    return several
+
+
+@overload(typed.gather)
+def _gather(a, index):      # type: ignore[no-untyped-def]
+    return lambda a, index: a[index]
+
+
+@overload(typed.scatter_add)
+def _scatter_add(d_a, index, g):      # type: ignore[no-untyped-def]
+    if index.ndim != 1:
+        return None
+    if isinstance(index.dtype, types.Boolean):
+        def masked(d_a, index, g):      # type: ignore[no-untyped-def]
+            k = 0
+            for i in range(index.size):
+                if index[i]:
+                    d_a[i] += g[k]
+                    k += 1
+        return masked
+
+    def indexed(d_a, index, g):      # type: ignore[no-untyped-def]
+        for k in range(index.size):
+            d_a[index[k]] += g[k]
+    return indexed
+
+
+@overload(typed.take_scattered)
+def _take_scattered(d_a, index):      # type: ignore[no-untyped-def]
+    if index.ndim != 1 or d_a.ndim != 1:
+        return None
+    if isinstance(index.dtype, types.Boolean):
+        def masked(d_a, index):      # type: ignore[no-untyped-def]
+            g = d_a[index]
+            for i in range(index.size):
+                if index[i]:
+                    d_a[i] = 0.0
+            return g
+        return masked
+
+    def indexed(d_a, index):      # type: ignore[no-untyped-def]
+        g = np.empty(index.size, d_a.dtype)
+        for k in range(index.size - 1, -1, -1):
+            g[k] = d_a[index[k]]
+            d_a[index[k]] = 0.0
+        return g
+    return indexed
+
+
+@overload(typed.keep_zero)
+def _keep_zero(d, slope):      # type: ignore[no-untyped-def]
+    return lambda d, slope: np.where(d == 0.0, 0.0, d * slope)
+
+
+@overload(typed.share_of_extreme)
+def _share_of_extreme(x, out):      # type: ignore[no-untyped-def]
+    def share(x, out):      # type: ignore[no-untyped-def]
+        count = 0.0
+        for v in x.flat:
+            if v == out:
+                count += 1.0
+        return np.where(x == out, 1.0 / max(count, 1.0), 0.0)
+    return share
+
+
+@overload(typed.unbroadcast)
+def _unbroadcast(g, x):      # type: ignore[no-untyped-def]
+    if not isinstance(g, types.Array):
+        return lambda g, x: g
+    if g.ndim == x.ndim == 1:
+        def one(g, x):      # type: ignore[no-untyped-def]
+            if x.shape[0] == 1 and g.shape[0] != 1:
+                s = 0.0
+                for v in g:
+                    s += v
+                return np.full(1, s, g.dtype)
+            return g.copy()
+        return one
+    if g.ndim == 2 and x.ndim == 1:
+        def rows(g, x):      # type: ignore[no-untyped-def]
+            out = np.zeros(x.shape[0], g.dtype)
+            for i in range(g.shape[0]):
+                for j in range(g.shape[1]):
+                    out[j if x.shape[0] != 1 else 0] += g[i, j]
+            return out
+        return rows
+    if g.ndim == x.ndim == 2:
+        def two(g, x):      # type: ignore[no-untyped-def]
+            out = np.zeros((x.shape[0] if g.shape[0] == x.shape[0] or x.shape[0] == 1 else g.shape[0],
+                            x.shape[1] if g.shape[1] == x.shape[1] or x.shape[1] == 1 else g.shape[1]), g.dtype)
+            for i in range(g.shape[0]):
+                for j in range(g.shape[1]):
+                    out[i if x.shape[0] != 1 else 0, j if x.shape[1] != 1 else 0] += g[i, j]
+            return out
+        return two
+    if g.ndim < x.ndim:
+        return lambda g, x: g
+    return None
+
+
+def _digamma() -> object:
+    from transad.rules.scalars import digamma
+    return njit(**_inline)(digamma)
+
+
+digamma = _digamma()

@@ -1,0 +1,212 @@
+"""The typed path: from a call with values of known kinds to a compiled pair of sweeps, and the call itself.
+
+`attempt` answers one call. The first call of a signature builds the pair (`pipeline`), later ones only flatten the
+arguments and run it. A function that cannot be typed is remembered with its reason.
+"""
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from transad import pipeline
+from transad.describe import Shape, described, leaf_kinds, rebuilt
+from transad.kinds import Array
+from transad.options import Options
+from transad.passes.specialise.values import NotTyped
+
+MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
+_BUILT: dict[Any, list[Any]] = {}
+
+
+class Refusal:
+    """A signature that the typed path cannot take, and why."""
+
+    def __init__(self, problem: NotTyped, dependencies: list[Any]) -> None:
+        self.reason, self.filename, self.line = problem.reason, problem.filename, problem.line
+        self.dependencies = dependencies
+
+    def current(self) -> bool:
+        return _unchanged(self.dependencies)
+
+
+class Typed:
+    """One signature of one function: its pair, ready to run."""
+
+    def __init__(self, built: pipeline.Built, shapes: list[Shape], wanted: list[int], options: Options) -> None:
+        self.built, self.shapes, self.wanted, self.options = built, shapes, wanted, options
+        self.dependencies = built.dependencies
+        self.counts = [len(leaf_kinds(s)) for s in shapes]
+        self.seeds = built.result_kinds
+        self.code = pipeline.load(built, options)
+
+    def current(self) -> bool:
+        return _unchanged(self.dependencies)
+
+    def inputs(self, leaves: list[Any], cells: tuple) -> list[Any] | None:
+        """All arguments of `f_fwd`; None if overlapping memory is written, which only the recorded path follows."""
+        values = [*leaves, *(c.cell_contents for c in cells), *self.built.held]
+        if self.built.writes:
+            arrays = [v for v in values if isinstance(v, np.ndarray)]
+            for k, a in enumerate(arrays):
+                if not a.flags.writeable or any(np.may_share_memory(a, b) for b in arrays[:k]):
+                    return None
+        return values
+
+
+def _unchanged(dependencies: list[Any]) -> bool:
+    for holder, name, value in dependencies:
+        if type(holder) is dict:
+            if holder.get(name, MISS) is not value:
+                return False
+        elif getattr(holder, name, MISS) is not value:
+            return False
+    return True
+
+
+def plain_function(function: Any) -> tuple[types.FunctionType, tuple] | None:
+    """The Python function behind a callable, and arguments that it already has."""
+    if isinstance(function, types.FunctionType):
+        return function, ()
+    if type(function).__name__ == "CPUDispatcher" and hasattr(function, "py_func"):
+        return function.py_func, ()
+    if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
+        return function.__func__, (function.__self__,)
+    if isinstance(function, functools.partial) and not function.keywords:
+        inner = plain_function(function.func)
+        return None if inner is None else (inner[0], (*inner[1], *function.args))
+    return None
+
+
+def find(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str],
+         options: Options) -> tuple[Typed | Refusal, list[Any], tuple, int] | None:
+    """The pair for a call (built if need be), the flattened arguments, the closure cells and the bound count."""
+    plain = plain_function(function)
+    if plain is None:
+        return None
+    f, bound = plain
+    code = f.__code__
+    ordered = _ordered(f, (*bound, *args), kwargs)
+    if ordered is None:
+        return None
+    shapes, leaves = [], []
+    for v in ordered:
+        shape, flat = described(v)
+        if shape is None:
+            return None
+        shapes.append(shape)
+        leaves += flat
+    cells = f.__closure__ or ()
+    cell_shapes = []
+    for c in cells:
+        try:
+            shape, _ = described(c.cell_contents)
+        except ValueError:
+            return None
+        if shape is None:
+            return None
+        cell_shapes.append(shape)
+    slots = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+    wanted = [len(bound) + p for p in positions] + [slots.index(n) for n in names]
+    key = (f, tuple(shapes), tuple(cell_shapes), tuple(wanted), options)
+    try:
+        known = _BUILT.get(key)
+    except TypeError:
+        return None
+    for entry in known or ():
+        if entry.current():
+            return entry, leaves, cells, len(bound)
+    entry = _build(f, slots, shapes, cell_shapes, wanted, options)
+    _BUILT[key] = [entry, *(known or [])][:4]
+    return entry, leaves, cells, len(bound)
+
+
+def _ordered(f: types.FunctionType, args: tuple, kwargs: dict) -> list[Any] | None:
+    """The arguments in the order of the function's variables, defaults filled in."""
+    code = f.__code__
+    if code.co_flags & 0x2C or len(args) > code.co_argcount:        # *args, **kwargs, generators
+        return None
+    if len(args) == code.co_argcount and not kwargs and not code.co_kwonlyargcount:
+        return list(args)
+    slots = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+    values = dict(zip(slots, args, strict=False))
+    for k, v in kwargs.items():
+        if k not in slots or k in values or k in slots[:code.co_posonlyargcount]:
+            return None
+        values[k] = v
+    defaults = f.__defaults__ or ()
+    for k, v in zip(slots[code.co_argcount - len(defaults):code.co_argcount], defaults, strict=True):
+        values.setdefault(k, v)
+    for k, v in (f.__kwdefaults__ or {}).items():
+        values.setdefault(k, v)
+    return [values[k] for k in slots] if len(values) == len(slots) else None
+
+
+def _build(f: types.FunctionType, slots: tuple[str, ...], shapes: list[Shape], cell_shapes: list[Shape],
+           wanted: list[int], options: Options) -> Typed | Refusal:
+    try:
+        for w in wanted:
+            for kind in leaf_kinds(shapes[w]):
+                if not kind.real:
+                    raise NotTyped(f"the differentiated argument {slots[w]} holds {kind.dtype} values")
+        built = pipeline.build(f, dict(zip(slots, shapes, strict=True)),
+                               dict(zip(f.__code__.co_freevars, cell_shapes, strict=True)),
+                               [slots[w] for w in wanted])
+        return Typed(built, shapes, wanted, options)
+    except NotTyped as problem:
+        return Refusal(problem, getattr(problem, "dependencies", []))
+
+
+def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str] = (), *,
+            once: bool = False, options: dict | None = None) -> tuple[Any, Callable] | None:
+    """`(y, back)` by the typed path, or None where the recorded path has to answer.
+
+    With `jit=True` there is no other path: what cannot be compiled raises `CannotCompile` at the user's line."""
+    chosen = Options.of(options or {})
+    if chosen.path == "recorded" and not chosen.jit:
+        return None
+    found = find(function, args, kwargs, positions, names, chosen)
+    if found is None or isinstance(found[0], Refusal):
+        if chosen.jit or chosen.path == "typed":
+            raise chosen.refused(function, found[0] if found is not None else None)
+        return None
+    typed, leaves, cells, bound = found
+    values = typed.inputs(leaves, cells)
+    if values is None:
+        if chosen.jit:
+            raise chosen.overlapping(function)
+        return None
+    flat, saved = typed.code.forward(*values)
+    results = (flat,) if len(typed.built.result_kinds) == 1 else flat
+    if not once:
+        saved = _protected(saved, values, results)
+    y = typed.built.result(results)
+    everything = [*args, *(kwargs[n] for n in names)]
+    picked = [*positions, *range(len(args), len(args) + len(names))]
+
+    def back(cotangent: Any) -> list[Any]:
+        seeds = typed.built.flatten_cotangent(cotangent, results)
+        with np.errstate(all="ignore"):
+            outs = typed.code.reverse(saved, *seeds)
+        total = sum(typed.counts[w] for w in typed.wanted)
+        leaves_out = iter((outs,) if total == 1 else outs)
+        return [rebuilt(typed.shapes[w], leaves_out, everything[p]) for w, p in
+                zip(typed.wanted, picked, strict=True)]
+    return y, back
+
+
+def _protected(saved: tuple, values: list[Any], results: tuple) -> tuple:
+    """Saved arrays that the caller could overwrite before `back` runs are copied."""
+    outside = [v for v in (*values, *results) if isinstance(v, np.ndarray)]
+
+    def kept(v: Any) -> Any:
+        if isinstance(v, np.ndarray) and any(np.may_share_memory(v, a) for a in outside):
+            return v.copy(order="K")
+        return v
+    return tuple(kept(v) for v in saved)
+
+
+__all__ = ["Array", "Refusal", "Typed", "attempt", "find"]
