@@ -13,7 +13,8 @@ import numpy as np
 
 from transad.errors import MissingRule
 
-__all__ = ["conj", "hermitian", "imag", "outer_last", "transposed", "unbroadcast", "unknown", "zero_safe_divide"]
+__all__ = ["conj", "hermitian", "imag", "outer_last", "transposed", "unbroadcast", "unknown",
+           "zero_safe_divide"]
 
 
 def transposed(a: Any) -> Any:
@@ -27,7 +28,7 @@ def conj(a: Any) -> Any:
 
 
 def imag(a: Any) -> Any:
-    """The imaginary part of a complex array, as the real part of another: that is never a view with a sign."""
+    """The imaginary part of a complex array, as the real part of another."""
     return np.real(-1j * a)
 
 
