@@ -47,10 +47,12 @@ class Built:
         """The user's result from its numbers and arrays."""
         return _assembled(self.structure, iter(flat))
 
-    def flatten_cotangent(self, cotangent: Any, results: tuple) -> list[Any]:
-        """The seeds of `f_rev` from a cotangent with the structure of the result (None is zero)."""
+    def flatten_cotangent(self, cotangent: Any, results: tuple, exact: bool = True) -> list[Any]:
+        """The seeds of `f_rev` from a cotangent with the structure of the result (None is zero).
+
+        exact: numbers and arrays of the result's shapes and dtypes; else as they are given."""
         seeds: list[Any] = []
-        _flatten(self.structure, cotangent, iter(results), seeds)
+        _flatten(self.structure, cotangent, iter(results) if exact else None, seeds)
         return seeds
 
 
@@ -132,6 +134,9 @@ def _assembled(structure: Any, flat: Any) -> Any:
 
 def _flatten(structure: Any, cotangent: Any, results: Any, seeds: list[Any]) -> None:
     if isinstance(structure, Val):
+        if results is None:
+            seeds.append(0.0 if cotangent is None else cotangent)
+            return
         value = next(results)
         if isinstance(structure.kind, Array):
             if cotangent is None:
@@ -165,6 +170,7 @@ class Code:
     forward: Callable[..., Any]
     reverse: Callable[..., Any]
     joint: Callable[..., Any]
+    plain_reverse: Callable[..., Any]
     path: str
 
 
@@ -173,12 +179,13 @@ def load(built: Built, options: Options) -> Code:
     label = built.pair.name
     path = cache.stored(built.text, label, repr(options))
     code = compile(built.text, path, "exec")
+    from transad.runtime import typed as helpers
+    plain: dict[str, Any] = {"np": np, "math": math, "__name__": f"transad_generated_{label}", "__file__": path,
+                             **{h: getattr(helpers, h) for h in HELPERS if hasattr(helpers, h)},
+                             **built.pair.constants}
+    exec(code, plain)
+    space = plain
     if options.jit:
         from transad.compiled import compiled_module
         space = compiled_module(code, built, options, path)
-    else:
-        from transad.runtime import typed as helpers
-        space = {"np": np, "math": math, "__name__": f"transad.generated.{label}", "__file__": path,
-                 **{h: getattr(helpers, h) for h in HELPERS if hasattr(helpers, h)}, **built.pair.constants}
-        exec(code, space)
-    return Code(space[f"{label}_fwd"], space[f"{label}_rev"], space[f"{label}_joint"], path)
+    return Code(space[f"{label}_fwd"], space[f"{label}_rev"], space[f"{label}_joint"], plain[f"{label}_rev"], path)

@@ -17,6 +17,7 @@ from transad.describe import Shape, described, leaf_kinds, rebuilt
 from transad.kinds import Array
 from transad.options import Options
 from transad.passes.specialise.values import NotTyped
+from transad.runtime.sweep import live
 
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 _BUILT: dict[Any, list[Any]] = {}
@@ -40,7 +41,7 @@ class Typed:
         self.built, self.shapes, self.wanted, self.options = built, shapes, wanted, options
         self.dependencies = built.dependencies
         self.counts = [len(leaf_kinds(s)) for s in shapes]
-        self.seeds = built.result_kinds
+        self.total = sum(self.counts[w] for w in wanted)
         self.code = pipeline.load(built, options)
 
     def current(self) -> bool:
@@ -166,7 +167,7 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
 
     With `jit=True` there is no other path: what cannot be compiled raises `CannotCompile` at the user's line."""
     chosen = Options.of(options or {})
-    if chosen.path == "recorded" and not chosen.jit:
+    if chosen.path == "recorded" and not chosen.jit or (options or {}).get("path") == "recorded":
         return None
     found = find(function, args, kwargs, positions, names, chosen)
     if found is None or isinstance(found[0], Refusal):
@@ -188,14 +189,26 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
     picked = [*positions, *range(len(args), len(args) + len(names))]
 
     def back(cotangent: Any) -> list[Any]:
+        if live():
+            return in_place([*_followed(typed, saved, cotangent)])
         seeds = typed.built.flatten_cotangent(cotangent, results)
         with np.errstate(all="ignore"):
             outs = typed.code.reverse(saved, *seeds)
-        total = sum(typed.counts[w] for w in typed.wanted)
-        leaves_out = iter((outs,) if total == 1 else outs)
+        return in_place((outs,) if typed.total == 1 else outs)
+
+    def in_place(outs: Sequence[Any]) -> list[Any]:
+        leaves_out = iter(outs)
         return [rebuilt(typed.shapes[w], leaves_out, everything[p]) for w, p in
                 zip(typed.wanted, picked, strict=True)]
     return y, back
+
+
+def _followed(typed: Typed, saved: tuple, cotangent: Any) -> tuple:
+    """The reverse sweep as part of a function that is being differentiated: its own text is recorded."""
+    from transad.runtime.calls import call
+    seeds = typed.built.flatten_cotangent(cotangent, (), exact=False)
+    outs = call(typed.code.plain_reverse, saved, *seeds)
+    return (outs,) if typed.total == 1 else outs
 
 
 def _protected(saved: tuple, values: list[Any], results: tuple) -> tuple:

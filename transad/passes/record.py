@@ -391,7 +391,8 @@ def _compile(function: Any, node: Any, source: Source, rewrite: bool) -> types.C
     free = [n for n in old.co_freevars if n != "__class__"] + (_helper_names() if rewrite else [])
     inner = statement
     if source.class_name:
-        inner = ast.ClassDef(source.class_name, [], [], [statement], [])
+        # Private names are spelled with the class's name; leading underscores do not count, and keep it free.
+        inner = ast.ClassDef("____" + source.class_name, [], [], [statement], [])
     factory = ast.FunctionDef(f"{PREFIX}factory", ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []),
                               [inner], [])
     module = ast.Module([factory], [])

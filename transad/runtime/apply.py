@@ -41,7 +41,7 @@ def apply(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
 
 def _into(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
     """The `out=` form: compute, then store through the same machinery as an assignment."""
-    from .indexing import setitem
+    from .indexing import load, setitem
     rest = {k: v for k, v in kwargs.items() if k not in _WRITERS}
     out = kwargs["out"]
     where = kwargs.get("where", True)
@@ -68,7 +68,7 @@ def _into(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
         else:
             mask = np.broadcast_to(where, each.shape)
             from .calls import call
-            setitem(call(np.broadcast_to, value, each.shape)[mask] if np.ndim(value) else value, each, mask)
+            setitem(load(call(np.broadcast_to, value, each.shape), mask) if np.ndim(value) else value, each, mask)
     return out if not isinstance(out, tuple) or len(out) > 1 else out[0]
 
 

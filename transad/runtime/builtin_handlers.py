@@ -4,7 +4,6 @@ from __future__ import annotations
 import builtins
 import copy
 import functools
-import itertools
 import operator
 import sys
 import types
@@ -156,11 +155,6 @@ def _reduce(function: Any, iterable: Any, initial: Any = _MISSING, /) -> Any:
     for item in items:
         total = step(total, item)
     return total
-
-
-@handles(itertools.chain.from_iterable)
-def _chain(iterables: Any) -> Any:
-    return itertools.chain.from_iterable(iterate(i) for i in iterate(iterables))
 
 
 @handles(copy.copy)

@@ -271,8 +271,8 @@ def _builtin(function: Any, args: tuple, kwargs: dict) -> Any:
     if isinstance(owner, np.ufunc) and function.__name__ in _UFUNC_METHODS:
         from .ufuncs import ufunc_method
         return ufunc_method(owner, function.__name__, args, kwargs)
-    from .methods import method
-    return method(owner, function.__name__, *args, **kwargs)
+    from .methods import builtin_method
+    return builtin_method(function, owner, args, kwargs)
 
 
 def _partial(function: functools.partial, args: tuple, kwargs: dict) -> Any:
@@ -288,10 +288,10 @@ def _cached(function: Any, args: tuple, kwargs: dict) -> Any:
 
 def _descriptor(function: Any, args: tuple, kwargs: dict) -> Any:
     """`list.append(xs, x)`, `object.__setattr__(self, "a", v)`: methods taken from a builtin class."""
-    from .methods import method
+    from .methods import builtin_method
     if function.__objclass__ is object or not args:
         return function(*args, **kwargs)
-    return method(args[0], function.__name__, *args[1:], **kwargs)
+    return builtin_method(function.__get__(args[0]), args[0], args[1:], kwargs)
 
 
 TYPE_HANDLERS.update({

@@ -131,6 +131,9 @@ def write(value: Any, array: np.ndarray, index: Any) -> None:
     if array.dtype.kind == "O":
         array[index] = value
         return
+    if isinstance(index, str):
+        write(value, array[index], Ellipsis)
+        return
     if type(value) is np.ndarray and _is_same_view(value, array, index):
         return
     if type(value) is np.ndarray and value.base is not None or value is array:

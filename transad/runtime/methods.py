@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import operator
 import types
 from typing import Any
@@ -14,12 +15,12 @@ from ..rules.registry import find
 from .activity import lower
 from .apply import apply, record_copy
 from .calls import _class_attribute, apply_rule, as_callback, call, missing, opaque, user_place
-from .indexing import getitem, iterate, load, setitem, unpack, write
+from .indexing import iterate, load, setitem, unpack, write
 from .memory import root_of
 from .sweep import live
 from .var import KIND, PLAIN_OF, VAR_OF, VARS, plain
 
-__all__ = ["convert", "get_attribute", "method", "set_attribute"]
+__all__ = ["builtin_method", "convert", "get_attribute", "method", "set_attribute"]
 
 _CONTAINERS = (list, dict, set, frozenset, tuple, str, bytes, bytearray, range, slice, collections.deque,
                types.GeneratorType, types.MappingProxyType, memoryview)
@@ -37,44 +38,54 @@ def method(obj: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
         return call(getattr(obj, name), *args, **kwargs)
     if code == 1:
         return _scalar_method(obj, name, args, kwargs)
-    if isinstance(obj, _CONTAINERS) and (code == 0 or not isinstance(
-            _class_attribute(kind, name), (types.FunctionType, classmethod, staticmethod, property))):
-        return _container_method(obj, name, args, kwargs)
-    if kind is np.flatiter or name == "__class__":
-        return getattr(obj, name)(*args, **kwargs)
+    if code == 0 and isinstance(obj, _CONTAINERS):
+        return _container_method(obj, getattr(obj, name), name, args, kwargs)
     function = get_attribute(obj, name)
-    if type(function) is types.BuiltinMethodType and function.__self__ is obj and not isinstance(obj, (np.ufunc, type)):
-        if isinstance(obj, collections.abc.Iterator) and type(obj).__module__ in ("builtins", "itertools", "collections"):
-            return function(*args, **kwargs)
-        return opaque(function, args, kwargs)
-    if type(function) is types.MethodWrapperType and function.__self__ is obj:
-        return _operator_method(obj, name, function, args, kwargs)
+    if type(function) in _BUILTIN_METHODS and function.__self__ is obj:
+        return builtin_method(function, obj, args, kwargs)
     return call(function, *args, **kwargs)
 
 
-_OPERATORS = {f"__{n}__": n for n in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "matmul", "neg")}
+_BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 
 
-def _operator_method(obj: Any, name: str, function: Any, args: tuple, kwargs: dict) -> Any:
-    """`x.__add__(y)` and other special methods called by name."""
-    if name in ("__setattr__", "__getattribute__", "__init__", "__init_subclass__", "__delattr__", "__repr__",
-                "__str__", "__hash__", "__eq__", "__ne__", "__format__", "__len__", "__contains__", "__next__",
-                "__iter__"):
+def builtin_method(function: Any, owner: Any, args: tuple, kwargs: dict) -> Any:
+    """A method that is implemented in C, bound to its object (or class)."""
+    name = function.__name__
+    code = KIND[type(owner)]
+    if code == 2:
+        return array_method(owner, name, args, kwargs)
+    if code == 1:
+        return _scalar_method(owner, name, args, kwargs)
+    if isinstance(owner, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
+        return call(function, *args, **kwargs)
+    if owner is itertools.chain and name == "from_iterable":
+        return itertools.chain.from_iterable(iterate(i) for i in iterate(args[0]))
+    if isinstance(owner, _CONTAINERS) or isinstance(owner, type) and issubclass(owner, _CONTAINERS):
+        return _container_method(owner, function, name, args, kwargs)
+    if type(function) is types.MethodWrapperType and name in _REFERENCE_METHODS:
+        return function(*args, **kwargs)
+    if isinstance(owner, collections.abc.Iterator) and type(owner).__module__ in ("builtins", "itertools",
+                                                                                    "_collections"):
         return function(*args, **kwargs)
     return opaque(function, args, kwargs)
 
 
-def _container_method(obj: Any, name: str, args: tuple, kwargs: dict) -> Any:
+_REFERENCE_METHODS = frozenset("""__setattr__ __getattribute__ __init__ __init_subclass__ __delattr__ __repr__ __str__
+    __hash__ __eq__ __ne__ __format__ __len__ __contains__ __next__ __iter__ __call__ __reduce__ __reduce_ex__ __dir__
+    __sizeof__""".split())
+_OPERATORS = {f"__{n}__": n for n in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "matmul", "neg")}
+
+
+def _container_method(obj: Any, function: Any, name: str, args: tuple, kwargs: dict) -> Any:
     """Containers only move references; iterables given to them are taken apart first."""
     if name in _TAKE_ITERABLES:
         args = tuple(unpack(a) if KIND[type(a)] == 2 else iterate(a) if KIND[type(a)] == 4 else a for a in args)
     if name == "sort" and kwargs.get("key") is not None:
         kwargs = {**kwargs, "key": as_callback(kwargs["key"])}
     if type(obj) is memoryview or (isinstance(obj, (bytes, bytearray)) and name in ("decode", "hex")):
-        return opaque(getattr(obj, name), args, kwargs)
-    if name == "__getitem__" and isinstance(obj, (list, tuple, dict)):
-        return getitem(obj, *args)
-    return getattr(obj, name)(*args, **kwargs)
+        return opaque(function, args, kwargs)
+    return function(*args, **kwargs)
 
 
 # Arrays

@@ -145,7 +145,12 @@ def _user_binary(native: Callable, dunder: str, reflected: str, a: Any, b: Any) 
     for method, left, right in order:
         if method is None:
             continue
-        result = call(method, left, right)
+        if hasattr(method, "__code__"):
+            result = call(method, left, right)
+        elif KIND[type(left)] == 2 and not hasattr(type(right), "__array_ufunc__"):
+            result = _opaque_binary(native, a, b)          # NumPy would call the user's method on each element
+        else:
+            result = method(left, right)
         if result is not NotImplemented:
             return result
     return native(a, b)
@@ -193,10 +198,7 @@ def _inplace(name: str) -> Callable:
                     return result
             elif method is not None:
                 return _opaque_binary(native, a, b)
-        elif kind == 0 and (KIND[type(b)] == 0 or type(a) is list):
-            if type(a) is list and KIND[type(b)] == 2:
-                from .indexing import unpack
-                b = unpack(b)
+        elif kind == 0 and KIND[type(b)] == 0:
             return native(a, b)
         return binary(a, b)
     inplace.__name__ = "i" + name

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from transad.rules.scalars import digamma as digamma
+
 
 def stop_gradient(x: Any) -> Any:
     """`x` itself for a number, a copy of an array: the value without its derivative."""

@@ -101,7 +101,18 @@ class Adjoint:
     def differentiate(self, e: Node, cot: Term, s: Statement) -> Contributions:
         work = Differentiate(self.values, self.active, self.names, s)
         work.run(e, cot)
+        for made in work.out.before:
+            if isinstance(made, Let) and made.name.startswith("d_w"):
+                self.know_shape(made.name, cot)
         return work.out
+
+    def know_shape(self, temp: str, cot: Term) -> None:
+        """The cotangent of a sub-expression has the shape of the statement's result, like the one it comes from."""
+        for f in cot.factors:
+            if isinstance(f, gast.Name) and f.id in self.shadows.variables:
+                self.shadows.variables[temp] = self.shadows.variables[f.id]
+                self.shadows.shapes[temp] = self.shadows.shapes.get(f.id, f.id)
+                return
 
     def apply(self, found: Contributions, s: Statement, d: str = "", state: str = "set") -> Block:
         """The statements that add the contributions; `d` is the cotangent that they consume."""

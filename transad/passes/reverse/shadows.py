@@ -16,7 +16,7 @@ from transad.passes.reverse.scopes import Scope, Scopes
 from transad.passes.reverse.values import Values
 from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import base
-from transad.quote import Node, call, expr, name, names_in, substitute
+from transad.quote import Node, call, expr, name, names_in, rebuilt, substitute
 
 _ZEROS = {"np.zeros", "np.empty", "np.ones"}
 
@@ -129,10 +129,8 @@ class Shadows:
             self.variable[s.name] = self.fresh(s.name)
         d = self.variable[s.name]
         if source is not None:
-            read = self.values.inside(s.value, s) if not isinstance(s.value, gast.Subscript) else s.value
-            if isinstance(s.value, gast.Subscript):
-                from transad.quote import rebuilt
-                read = rebuilt(s.value, {"slice": self.values.index(s.value.slice, s)})
+            read = rebuilt(s.value, {"slice": self.values.index(s.value.slice, s)}) if isinstance(
+                s.value, gast.Subscript) else s.value
             return [Let(d, substitute(read, lambda n: name(self.of(source)) if n.id == source else None))]
         return [Let(d, self.zeros(s))]
 

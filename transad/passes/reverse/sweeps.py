@@ -148,7 +148,7 @@ class _Assembly:
             at = -1.0
             if d.statement is not None:
                 at = float(self.position.get(id(d.statement), 0))
-                at += {"head": 0.1, "var": 0.1, "pseudo": -0.5}.get(d.how, 0.0)
+                at += {"head": 0.1, "var": 0.1, "pseudo": -0.2}.get(d.how, 0.0)
                 if d.how in ("out", "branch", "count"):
                     at = ends[id(d.statement)] + 0.5
             self.times.setdefault(base(v), []).append((at, v))
@@ -206,10 +206,12 @@ class _Assembly:
             out += self.statement(s)
         return out
 
-    def pseudo_lines(self, s: Statement) -> tuple[Block, dict[str, str]]:
+    def pseudo_lines(self, s: Statement, after: bool = False) -> tuple[Block, dict[str, str]]:
         lines: Block = []
         replaced: dict[str, str] = {}
         for p in self.before.get(id(s), []):
+            if p.after != after:
+                continue
             value = self.replace(p.value, replaced)
             value = self.plain(value)
             tape = self.available.tapes.get(p.version)
@@ -234,7 +236,9 @@ class _Assembly:
         def use(e: Node) -> Node:
             return self.plain(self.replace(e, replaced))
         if isinstance(s, Let):
-            return [*before, Let(base(s.name), use(s.value), **place), *self.recorded(s.name), *self.kept(s.name)]
+            after = self.pseudo_lines(s, after=True)[0]
+            return [*before, Let(base(s.name), use(s.value), **place), *self.recorded(s.name), *self.kept(s.name),
+                    *after]
         if isinstance(s, Move):
             out = [*before, Move([base(t) for t in s.targets], [base(v) for v in s.sources], **place)]
             return out + [x for t in s.targets for x in self.recorded(t) + self.kept(t)]

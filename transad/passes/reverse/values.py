@@ -35,6 +35,7 @@ class Pseudo:
     value: Node
     before: Statement
     replaced: str = ""
+    after: bool = False
 
 
 @dataclass
@@ -226,8 +227,11 @@ class Values:
 
     def pseudo(self, e: Node, s: Statement, replaced: str | None = None) -> Node:
         """The name of a value that the forward sweep computes just before (or in) `s`."""
+        after = False
         if isinstance(s, Let) and show(s.value) == show(e):
-            return name(s.name)
+            if not isinstance(self.kind(e), Array) or self.regions.stable(s.name, s, after=True):
+                return name(s.name)
+            e, replaced, after = expr("a.copy()", a=name(s.name)), "", True
         key = (id(s), show(e))
         if key not in self.pseudos:
             kind = self.kind(e)
@@ -235,9 +239,9 @@ class Values:
             self.taken.add(variable)
             self.program.kinds[variable] = kind
             version = f"{variable}@0"
-            self.pseudos[key] = Pseudo(version, e, s, show(e) if replaced is None else replaced)
+            self.pseudos[key] = Pseudo(version, e, s, show(e) if replaced is None else replaced, after)
             scope = self.scopes.of_statement[id(s)]
-            position = self.scopes.position[id(s)] - 0.5 + 0.001 * len(self.pseudos) / (len(self.pseudos) + 1)
+            position = self.scopes.position[id(s)] + (0.1 if after else -0.5) + 0.1 * len(self.pseudos) / (len(self.pseudos) + 1)
             self.scopes.defined[version] = Definition(version, "pseudo", scope, position, s)
             if isinstance(kind, Array):
                 self.regions.parent.setdefault(version, version)
