@@ -165,7 +165,7 @@ def _(g, out, a, UPLO="L"):
 
 @adjoint(np.linalg.eigvalsh, "a", at=[(_SPD,), (_STACK,), (_HPD,), (_SPD, "U")])
 def _(g, out, a, UPLO="L"):
-    w, v = np.linalg.eigh(a, UPLO)
+    w, v = np.linalg.eigh(a, "L" if UPLO.upper() == "L" else "U")
     return eigh_cotangent(g, None, w, v, UPLO.upper() == "L")
 
 

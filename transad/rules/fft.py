@@ -13,7 +13,7 @@ from transad.rules.registry import adjoint
 
 __all__ = ["back_complex", "back_half", "back_real", "resized"]
 
-_OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+_OPPOSITE: dict[Any, Any] = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 _V, _M = np.array([0.5, -1.5, 2.0, 0.3, 1.1]), np.sin(np.arange(12.0)).reshape(3, 4)
 _T = np.cos(np.arange(24.0)).reshape(2, 3, 4)
 _Z = _M + 1j * _M[::-1] ** 2

@@ -310,7 +310,8 @@ def _(g, out, a, overwrite_a=False, lwork=None, mode="full", pivoting=False, che
         raise Unsupported(f"scipy.linalg.qr(mode={mode!r}, pivoting={pivoting}) has no derivative rule",
                           instead="mode='economic'")
     if mode == "r":
-        q, r = sl.qr(a, mode="economic")
+        parts: Any = sl.qr(a, mode="economic")
+        q, r = parts
         g_r = g[0] if isinstance(g, tuple | list) else g
         return qr_cotangent(np.zeros(np.shape(q)), g_r[:np.shape(r)[0]], q, r, a)
     return qr_cotangent(g[0], g[1], out[0], out[1], a)

@@ -34,8 +34,8 @@ def loaded(context: Any, slot: int, entry: tuple) -> None:
     g = context.slots[slot]
     if g or tracked(g):
         shadow = context.shadows.of(entry[0])
-        if is_complex(g) and not is_complex(shadow):
-            g = g.real
+        if is_complex(g):
+            g = np.conj(g) if is_complex(shadow) else g.real
         shadow[entry[1]] += g
 
 
@@ -46,6 +46,8 @@ def gathered(context: Any, slot: int, entry: tuple) -> None:
     if g is None:
         return
     shadow = context.shadows.of(source)
+    if is_complex(g):
+        g = np.conj(g)
     if repeats(index):
         np.add.at(shadow, index, g)
     else:
@@ -65,6 +67,8 @@ def stored(context: Any, slot: int, entry: tuple) -> None:
     if is_array(g):
         g = np.copy(g)
     shadow[index] = 0.0
+    if is_complex(g):
+        g = np.conj(g)
     if repeats(index):
         g = g * last_writers(array, index)
     context.accumulate(value, g)
@@ -74,7 +78,8 @@ def scattered(context: Any, slot: int, entry: tuple) -> None:
     """np.add.at(a, i, v): a keeps its cotangent, v gathers from it."""
     array, (index, value, sign) = entry[0], entry[1]
     if context.shadows.has(array):
-        context.accumulate(value, sign * context.shadows.of(array)[thaw(index)])
+        g = sign * context.shadows.of(array)[thaw(index)]
+        context.accumulate(value, np.conj(g) if is_complex(g) else g)
 
 
 def partials_rule(context: Any, slot: int, entry: tuple) -> None:

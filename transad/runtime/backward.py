@@ -64,5 +64,7 @@ def collected(context: Any, place: Any) -> Any:
         return number_type(place)(g)
     if is_array(place):
         shadow = context.shadows.of(place)
+        if is_complex(shadow):
+            return np.conj(shadow)
         return shadow if place.base is None else np.copy(shadow)
     return rebuilt(place, [collected(context, part) for _, part in children(place) or []])

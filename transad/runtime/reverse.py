@@ -17,7 +17,11 @@ __all__ = ["Context", "backward", "fitted"]
 
 
 class Context:
-    """The cotangents of one reverse sweep: `slots` of scalars, `shadows` of memory."""
+    """The cotangents of one reverse sweep: `slots` of scalars, `shadows` of memory.
+
+    A cotangent g of a complex value pairs with a tangent t as Re(g t). The shadows of complex memory hold the
+    conjugates, so that the shadow of `z.imag` is the `.imag` of the shadow of `z`, as it is for the primal memory.
+    """
 
     def __init__(self, size: int) -> None:
         self.slots: list[Any] = [0.0] * size
@@ -29,7 +33,8 @@ class Context:
             g = self.slots[out.index]
             return g if g or tracked(g) else None
         if is_array(out):
-            return self.shadows.take(out)
+            g = self.shadows.take(out)
+            return np.conj(g) if g is not None and is_complex(g) else g
         return None
 
     def accumulate(self, target: Any, c: Any) -> None:
@@ -45,6 +50,8 @@ class Context:
         elif is_array(target):
             shadow = self.shadows.of(target)
             c = fitted(c, shadow)
+            if is_complex(c):
+                c = np.conj(c)
             if clear_overlap(shadow):
                 _add_overlapping(shadow, c)
             else:
