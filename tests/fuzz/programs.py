@@ -104,7 +104,7 @@ def main_parameters(b: Builder) -> tuple[list[tuple[str, Kind]], list[str]]:
     """Names, kinds and values of the main function's parameters."""
     scalars = b.rng.sample(["x", "y", "s"], b.pick([1, 2, 2, 3]))
     params = [(name, FLOAT) for name in scalars]
-    values = [repr(round(b.rng.uniform(-1.2, 1.4), 3)) for _ in scalars]
+    values = [repr(round(b.rng.uniform(-1.2, 1.4), 5)) for _ in scalars]
     if b.on("array"):
         for name in ["a", "c"][: b.pick([0, 1, 1, 2])]:
             params.append((name, array(b.n)))
@@ -124,7 +124,7 @@ def main_parameters(b: Builder) -> tuple[list[tuple[str, Kind]], list[str]]:
 
 def add_container(b: Builder, params: list, values: list) -> None:
     shape = (b.n,) if b.on("array") and b.chance(0.5) else ()
-    one = (lambda: vector(b, b.n)) if shape else (lambda: repr(round(b.rng.uniform(-1, 1), 3)))
+    one = (lambda: vector(b, b.n)) if shape else (lambda: repr(round(b.rng.uniform(-1, 1), 5)))
     if b.chance(0.4):
         params.append(("table_", Kind("dict", shape, keys=("a", "b"))))
         values.append(f'{{"a": {one()}, "b": {one()}}}')
@@ -137,7 +137,7 @@ def add_container(b: Builder, params: list, values: list) -> None:
 
 
 def vector(b: Builder, size: int) -> str:
-    return "np.array([" + ", ".join(repr(round(b.rng.uniform(-1.2, 1.2), 3)) for _ in range(size)) + "])"
+    return "np.array([" + ", ".join(repr(round(b.rng.uniform(-1.2, 1.2), 5)) for _ in range(size)) + "])"
 
 
 def final(b: Builder) -> str:

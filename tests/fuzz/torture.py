@@ -320,7 +320,7 @@ def generate(seed: int, size: int = 10) -> Program:
     values = [vector_of(rng, n), vector_of(rng, n)]
     if matrix:
         values.append("np.array([" + ", ".join(vector_of(rng, n)[9:-1] for _ in range(n)) + "])")
-    values.append(repr(round(rng.uniform(-1, 1.2), 3)))
+    values.append(repr(round(rng.uniform(-1, 1.2), 5)))
     text = [
         "import numpy as np",
         "",
@@ -333,7 +333,7 @@ def generate(seed: int, size: int = 10) -> Program:
 
 
 def vector_of(rng: random.Random, n: int) -> str:
-    return "np.array([" + ", ".join(repr(round(rng.uniform(-1.1, 1.1), 3)) for _ in range(n)) + "])"
+    return "np.array([" + ", ".join(repr(round(rng.uniform(-1.1, 1.1), 5)) for _ in range(n)) + "])"
 
 
 def start_names(writer: Torture) -> None:
