@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InvalidArgument, NotScalar
+from .errors import InvalidArgument, NotScalar, Unsupported
 from .function import options_of, unwrapped
 
 __all__ = ["grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "pullback", "run_pullback", "source",
@@ -50,6 +50,8 @@ def run_pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[i
     """
     from .runtime.run import pullback as recorded
     from .runtime.sweep import live
+    if inspect.iscoroutinefunction(unwrapped(function)):
+        raise Unsupported("async functions cannot be differentiated", instead="write an ordinary function")
     typed = _typed()
     if typed is not None and captured is None and not live():
         found = typed.attempt(unwrapped(function), args, kwargs, positions, names, once=once,

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import functools
 import types
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -109,6 +111,10 @@ def _parts(value: Any) -> Any:
         return _cells(value) + list(value.__defaults__ or ())
     if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
         return [value.__self__]
+    if isinstance(value, types.GeneratorType):
+        return list(value.gi_frame.f_locals.values()) if value.gi_frame is not None else []
+    if isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
+        return _iterated(value)
     if isinstance(value, (np.flatiter, memoryview)):
         return [value.base if isinstance(value, np.flatiter) else value.obj]
     parts = list(getattr(value, "__dict__", {}).values())
@@ -117,6 +123,16 @@ def _parts(value: Any) -> Any:
             if isinstance(name, str) and hasattr(value, name):
                 parts.append(getattr(value, name))
     return parts
+
+
+def _iterated(iterator: Any) -> list[Any]:
+    """What a builtin iterator runs over, from how it would be pickled."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return list(iterator.__reduce__()[1:])
+        except TypeError:
+            return []
 
 
 def _cells(function: types.FunctionType) -> list[Any]:

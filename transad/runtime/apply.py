@@ -30,7 +30,7 @@ def apply(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
     """`function(*args, **kwargs)`, recorded by `rule`."""
     stack = live()
     if not stack:
-        return function(*args, **kwargs)
+        return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         outs = args[function.nin:]
         args, kwargs = args[:function.nin], {**kwargs, "out": outs if len(outs) > 1 else outs[0]}

@@ -316,6 +316,12 @@ def _assembled(items: list, shape: tuple, otypes: Any) -> Any:
 TYPE_HANDLERS[np.vectorize] = _vectorized
 
 
+@handles(np.fromiter)
+def _fromiter(iterable: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    items = list(iterate(iterable))
+    return call(np.array, items[:count] if count >= 0 else items, dtype=dtype)
+
+
 @handles(np.nditer)
 def _nditer(*args: Any, **kwargs: Any) -> Any:
     return opaque(np.nditer, args, kwargs)

@@ -119,6 +119,8 @@ def _builtin(cls: type, args: tuple, kwargs: dict) -> Any:
     special = _BUILTIN.get(cls)
     if special is not None:
         return special(*args, **kwargs)
+    if cls in (bytes, bytearray):
+        return opaque(cls, args, kwargs)
     if cls in _ITERATORS:
         return cls(*[iterate(a) for a in args], **kwargs)
     return cls(*args, **kwargs)

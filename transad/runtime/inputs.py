@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgument
+from ..errors import InvalidArgument, Unsupported
 from ..tree import children, is_number, leaves_of, rebuilt
 from .activity import lower
 from .apply import filler
@@ -62,6 +62,18 @@ class Tracked:
         return returned(self.sweep, value)
 
 
+def refuse_shared_writes(tracked: list[Tracked], others: Any) -> None:
+    """Arguments enter as copies; that is not what the program does where one is written that another one sees."""
+    arrays = [(own[0], own[1]) for t in tracked for own in t._own if isinstance(own[1], np.ndarray)]
+    for original, copy in arrays:
+        if id(copy) not in tracked[0].sweep.written:
+            continue
+        seen = [o for o, c in arrays if c is not copy] + [o for o in leaves_of(others) if isinstance(o, np.ndarray)]
+        if any(np.shares_memory(original, o) for o in seen):
+            raise Unsupported("the function writes into an argument that shares memory with another argument",
+                              instead="pass a copy as one of them")
+
+
 def is_differentiable(value: Any) -> bool:
     """Whether an argument holds any number that can be differentiated."""
     return any(_is_active_leaf(v, True) for v in leaves_of(value))
@@ -101,7 +113,6 @@ def track(sweep: Sweep, value: Any, what: str, back: dict[int, tuple[Any, Any, A
             new = _enter_leaf(sweep, part, integers)
             if isinstance(new[1], np.ndarray):
                 remember(part, new[0], None)
-                memo[id(part)] = new
             return new
         memo[id(part)] = (part, None)
         pairs = [enter(child) for _, child in kids]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..rules import load
 from .calls import call, call_rewritten
-from .inputs import Tracked, returned, track
+from .inputs import Tracked, refuse_shared_writes, returned, track
 from .memory import materialise
 from .sweep import Sweep, live, pop, push
 
@@ -64,6 +64,9 @@ def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int],
             y = list(y)
     finally:
         pop(sweep)
+    if sweep.written:
+        others = [a for k, a in enumerate(args) if k not in positions] + [v for k, v in kwargs.items() if k not in names]
+        refuse_shared_writes(tracked, others)
     for each in tracked:
         each.carry_over()
     if not once:
