@@ -11,7 +11,8 @@ from transad.rules import registry
 from transad.runtime.rule_parts import partial_parts
 
 MODULES = ["contractions", "einsum", "convolutions", "covariance", "linalg", "norms", "decompositions", "fft",
-           "scipy_special", "scipy_linalg", "scipy_stats", "scipy_signal", "scipy_integrate", "scipy_fft"]
+           "scipy_special", "scipy_bessel", "scipy_linalg", "scipy_matrices",
+           "scipy_stats", "scipy_signal", "scipy_integrate", "scipy_fft"]
 OWN = []
 for name in MODULES:
     try:
@@ -208,7 +209,7 @@ def actives(rule, args, kw):
 
 # SciPy has no second derivative of complex psi, differences none where vectors flip their signs, and the
 # second derivative at a pole of gamma would need constants that nobody needs.
-FIRST_ORDER_ONLY = ["loggamma-1", "rgamma-3", "rgamma-4", "rgamma-5", "scipy_linalg-eigh-1"]
+FIRST_ORDER_ONLY = ["loggamma-1", "rgamma-3", "rgamma-4", "rgamma-5", "scipy_matrices-eigh-1"]
 
 
 def second_order_cases():

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate as si
 
+from transad.errors import Unsupported
 from transad.rules.algebra import unbroadcast
 from transad.rules.registry import adjoint
 
@@ -59,3 +60,13 @@ def _(g, out, y, x=None, dx=1.0, axis=-1, initial=None):
     if initial is not None:
         g = g[(slice(None),) * axis + (slice(1, np.shape(g)[axis]),)]
     return _pairs(np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis), y, x, dx, axis)
+
+
+@adjoint(si.simpson, "y", at=[(_Y,), (_Y, _X), (_Y,), (_X,)], keywords=[{}, {}, {"dx": 0.3, "axis": 0}, {}])
+def _(g, out, y, x=None, *, dx=1.0, axis=-1):
+    y, axis = np.asarray(y), axis % np.ndim(y)
+    if x is not None and np.ndim(x) > 1:
+        raise Unsupported("scipy.integrate.simpson with x of several dimensions has no derivative rule",
+                          instead="scipy.integrate.trapezoid")
+    weights = si.simpson(np.eye(np.shape(y)[axis]), x=x, dx=dx, axis=1)
+    return np.expand_dims(g, axis) * np.reshape(weights, (-1,) + (1,) * (np.ndim(y) - 1 - axis))
