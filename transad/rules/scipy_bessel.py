@@ -1,5 +1,6 @@
-"""Rules of `scipy.special`: Bessel functions, exponential and elliptic integrals, hypergeometric functions,
-and the distribution functions kept there. Formulas: DLMF (https://dlmf.nist.gov) chapters 6, 10, 13, 15, 19, 25.
+"""Rules of `scipy.special`: Bessel functions, integrals, hypergeometric functions, distribution functions.
+
+Formulas: DLMF (https://dlmf.nist.gov) chapters 6, 10, 13, 15, 19, 25.
 """
 from __future__ import annotations
 
