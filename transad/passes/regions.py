@@ -71,14 +71,11 @@ class Regions:
     def stable(self, version: str, reader: Statement, after: bool = False) -> bool:
         """Whether what `reader` sees in the array is there for good (`after`: what is there once it has run)."""
         place, around = self.position[id(reader)], self.loops[id(reader)]
-        inside = self.births.get(self.find(version), [])
-        for position, at, _ in self.writes.get(self.find(version), []):
-            if position > place or (position == place and not after):
-                return False
-            for loop in at:
-                if loop in around and not (inside and all(loop in birth for birth in inside)):
-                    return False
-        return True
+        writes = self.writes.get(self.find(version), [])
+        if writes and any(self.births.get(self.find(version), [])):
+            return False            # made and filled within a trip: gone when the reverse sweep comes
+        return not any(position > place or (position == place and not after) or any(loop in around for loop in at)
+                       for position, at, _ in writes)
 
 
 def view_of(e: Node) -> str | None:

@@ -40,7 +40,12 @@ class Adjoint:
         self.shadows, self.names, self.resolve = shadows, names, resolve
         self.live: Live = {}
         self.cotangents: dict[str, str] = {}
-        self.reversed_loops: dict[int, str] = {}
+        self.temporaries: list[str] = []
+
+    def temp(self, wanted: str) -> str:
+        """A fresh name that is given back when a loop body is emitted again."""
+        self.temporaries.append(self.names.fresh(wanted))
+        return self.temporaries[-1]
 
     def d(self, version: str) -> str:
         """The cotangent variable of a number."""
@@ -96,21 +101,23 @@ class Adjoint:
 
     def uses(self, e: Node, s: Statement) -> int:
         """How many active leaves an expression has."""
-        return Differentiate(self.values, self.active, self.names, s).uses(e)
+        return self.work(s).uses(e)
+
+    def work(self, s: Statement) -> Differentiate:
+        return Differentiate(self.values, self.active, self.names, s, self.know_shape, self.temp,
+                             self.rank)
 
     def differentiate(self, e: Node, cot: Term, s: Statement) -> Contributions:
-        work = Differentiate(self.values, self.active, self.names, s)
+        work = self.work(s)
         work.run(e, cot)
-        for made in work.out.before:
-            if isinstance(made, Let) and made.name.startswith("d_w"):
-                self.know_shape(made.name, cot)
         return work.out
 
     def know_shape(self, temp: str, cot: Term) -> None:
-        """The cotangent of a sub-expression has the shape of the statement's result, like the one it comes from."""
+        """Register an array-valued cotangent of a sub-expression: it has the shape of the one it comes from, which
+        is that of the whole statement's result."""
+        self.shadows.variables[temp] = self.rank(cot.node())
         for f in cot.factors:
             if isinstance(f, gast.Name) and f.id in self.shadows.variables:
-                self.shadows.variables[temp] = self.shadows.variables[f.id]
                 self.shadows.shapes[temp] = self.shadows.shapes.get(f.id, f.id)
                 return
 
@@ -163,35 +170,37 @@ class Adjoint:
         return Let(d, value)
 
     def is_array_node(self, e: Node) -> bool:
-        """Whether a cotangent expression is array-valued: it mentions an array as a whole."""
-        if isinstance(e, gast.Name):
-            if e.id in self.shadows.variables:
-                return True
-            kind = self.program.kinds.get(base(e.id)) if "@" in e.id else None
-            return isinstance(kind, Array) or e.id.startswith("d_w")
-        if isinstance(e, gast.Subscript):
-            if isinstance(e.value, gast.Attribute):
-                return False
-            items = e.slice.elts if isinstance(e.slice, gast.Tuple) else [e.slice]
-            rank = self.rank(e.value)
-            return sum(not isinstance(i, gast.Slice) for i in items) < rank or any(
-                isinstance(i, gast.Slice) for i in items)
-        if isinstance(e, gast.Call):
-            if isinstance(e.func, gast.Name) and e.func.id in ("np.sum", "summed", "np.dot_", "len"):
-                return False
-            args = list(e.args) + ([e.func.value] if isinstance(e.func, gast.Attribute) else [])
-            return any(self.is_array_node(a) for a in args)
-        if isinstance(e, gast.Attribute):
-            return e.attr == "T" and self.is_array_node(e.value)
-        return any(self.is_array_node(c) for c in gast.iter_child_nodes(e))
+        """Whether a cotangent expression is array-valued."""
+        return self.rank(e) > 0
 
     def rank(self, e: Node) -> int:
+        """The rank of an expression over values and cotangents."""
         if isinstance(e, gast.Name):
-            if e.id in self.shadows.variables:
-                return self.shadows.variables[e.id]
-            kind = self.program.kinds.get(base(e.id))
-            return kind.ndim if isinstance(kind, Array) else 0
-        return 0
+            kind = self.program.kinds.get(base(e.id)) if "@" in e.id else None
+            return kind.ndim if isinstance(kind, Array) else self.shadows.variables.get(e.id, 0)
+        if isinstance(e, gast.Subscript):
+            if isinstance(e.value, gast.Attribute) and e.value.attr == "shape":
+                return 0
+            items = e.slice.elts if isinstance(e.slice, gast.Tuple) else [e.slice]
+            new = sum(isinstance(i, gast.Constant) and i.value is None for i in items)
+            return self.rank(e.value) + 2 * new - sum(not isinstance(i, gast.Slice) for i in items)
+        if isinstance(e, gast.Attribute):
+            return self.rank(e.value) if e.attr == "T" else 0
+        if isinstance(e, gast.Call):
+            return self.call_rank(e)
+        return max((self.rank(c) for c in gast.iter_child_nodes(e) if isinstance(c, gast.expr)), default=0)
+
+    def call_rank(self, e: Node) -> int:
+        if isinstance(e.func, gast.Attribute):
+            return self.rank(e.func.value)
+        ranks = [self.rank(a) for a in e.args]
+        if e.func.id in ("np.sum", "summed", "np.max", "np.min", "len", "np.any", "np.all"):
+            return 0
+        if e.func.id == "np.dot":
+            return sum(ranks) - 2
+        if e.func.id in ("unbroadcast", "gather"):
+            return ranks[-1]
+        return max(ranks, default=0)
 
     def move(self, s: Move) -> Block:
         pairs = [(t, v) for t, v in zip(s.targets, s.sources, strict=True)
@@ -209,7 +218,7 @@ class Adjoint:
             for to, _, st in flows:
                 self.live[to] = st
             return [Move([f[0] for f in flows], [f[1] for f in flows])]
-        temps = [(to, self.names.fresh("d_t"), frm, st) for to, frm, st in flows]
+        temps = [(to, self.temp("d_t"), frm, st) for to, frm, st in flows]
         out += [Let(t, name(frm)) for _, t, frm, _ in temps]
         for to, t, _, _ in temps:
             out.append(self.add_scalar(to, name(t)))
@@ -224,7 +233,7 @@ class Adjoint:
     def add_load(self, leaf: Node, value: Node, s: Statement) -> Block:
         place = self.shadow_place(leaf, s)
         if isinstance(self.values.kind(leaf), Array):
-            view = self.names.fresh("d_view")
+            view = self.temp("d_view")
             self.shadows.variables[view] = self.values.kind(leaf).ndim
             return [Let(view, place), Store(view, [], call("unbroadcast", value, name(view))
                                             if self.is_array_node(value) else value, "+")]
@@ -289,21 +298,21 @@ class Adjoint:
         if s.op in ("+", "-") and not self.reads_target(s):
             if not uses:
                 return []
-            g = self.names.fresh("d_v") if uses > 1 else ""
+            g = self.temp("d_v") if uses > 1 else ""
             cot = Term(1.0 if s.op == "+" else -1.0, (name(g) if g else place,))
             found = self.differentiate(s.value, cot, s)
             return ([Let(g, place)] if g else []) + self.apply(found, s, g, "maybe" if g else "set") \
                 if g or not found.singular else self.store_guarded(s, place, cot.number)
         old = index(name(s.array), s.index)
         value = s.value if not s.op else expr(f"a {s.op} b", a=old, b=s.value)
-        g = self.names.fresh("d_v")
+        g = self.temp("d_v")
         found = self.differentiate(value, Term(1.0, (name(g),)), s)
         if found.empty:
             return [Store(d_a, items, constant(0.0))]
         return [Let(g, place), Store(d_a, items, constant(0.0)), *self.apply(found, s, g, "maybe")]
 
     def store_guarded(self, s: Store, place: Node, sign: float) -> Block:
-        g = self.names.fresh("d_v")
+        g = self.temp("d_v")
         found = self.differentiate(s.value, Term(sign, (name(g),)), s)
         return [Let(g, place), *self.apply(found, s, g, "maybe")]
 
@@ -316,7 +325,7 @@ class Adjoint:
         whole = not s.index
         region = name(d_a) if whole else index(name(d_a), items)
         value_kind = self.values.kind(s.value)
-        g = self.names.fresh("d_v")
+        g = self.temp("d_v")
         rank = self.values.subscript_kind(index(name(s.array), s.index)) if not whole else kind
         self.shadows.variables[g] = rank.ndim if isinstance(rank, Array) else 0
         out: Block = [Let(g, expr("a.copy()", a=region))]
@@ -346,7 +355,7 @@ class Adjoint:
     def store_fancy(self, s: Store, d_a: str, items: list[Node]) -> Block:
         if s.op or len(items) != 1:
             raise NotTyped("an augmented assignment with a fancy index")
-        g = self.names.fresh("d_v")
+        g = self.temp("d_v")
         value_kind = self.values.kind(s.value)
         rank = value_kind.ndim if isinstance(value_kind, Array) else 1
         self.shadows.variables[g] = rank
@@ -383,19 +392,19 @@ class Adjoint:
     def loop(self, s: For | While, scope: Scope) -> Block:
         entry, head = dict(self.live), dict(self.live)
         inner = self.scopes.of_block[id(s.body)]
-        taken, cotangents = set(self.names.taken), dict(self.cotangents)
+        made = len(self.temporaries)
         while True:
             self.live = dict(head)
-            self.names.taken = taken | self.values.taken
-            self.cotangents = dict(cotangents)
-            variables = dict(self.shadows.variables)
+            self.names.taken -= set(self.temporaries[made:])
+            for t in self.temporaries[made:]:
+                self.shadows.variables.pop(t, None)
+            del self.temporaries[made:]
             body = self.plain_block(inner)
             joined = {d: max(entry.get(d, "maybe"), self.live.get(d, "maybe"), key=_SURE.index)
                       for d in {*entry, *self.live}}
             if joined == head:
                 break
             head = joined
-            self.shadows.variables = variables
         stale = sorted(d for d in head if d not in self.live)
         body += [Let(d, constant(0.0)) for d in stale]
         body = self.resolve(inner, body)
@@ -409,7 +418,7 @@ class Adjoint:
         """The loop that runs the trips backwards."""
         if isinstance(s, While):
             count = self.values.count(s)
-            var = self.names.fresh("trip")
+            var = self.temp("trip")
             return For(var, constant(0), count, 1, body)
         start, stop = self.values.of(s.start, s), self.values.of(s.stop, s)
         if leaves_early(s) or s.step not in (1, -1):
@@ -426,7 +435,7 @@ class Adjoint:
                 return For(s.var, _less_one(first), _less_one(start), -1, body)
         else:
             count = call("len", call("range", start, stop, constant(s.step)))
-        trip = self.names.fresh("trip")
+        trip = self.temp("trip")
         position = name(trip) if s.step == 1 else expr("k * t", k=constant(s.step), t=name(trip))
         where = position if show(start) == "0" else expr("a + t", a=start, t=position)
         return For(trip, _less_one(count), constant(-1), -1, [Let(s.var, where), *body])

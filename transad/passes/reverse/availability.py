@@ -66,18 +66,29 @@ class Availability:
         order = sorted(done, key=lambda u: (self.scopes.defined[u].position, u))
         return [s for v in order for s in done[v]] + stmts
 
+    def resolve_early(self, scope: Scope, stmts: Block) -> Block:
+        """The same for statements of a branch that run before its own reversed block: they must not move a
+        position in a list."""
+        known = set(self.tapes)
+        out = self.resolve(scope, stmts)
+        if any(t.is_list for v, t in self.tapes.items() if v in self.read_early(out) or v not in known):
+            raise NotTyped("an array chosen in a branch of a loop needs a value that only a list can record")
+        return out
+
+    def read_early(self, stmts: Block) -> set[str]:
+        return {s.name for s in walk(stmts) if isinstance(s, Let)}
+
     def free(self, stmts: Block, scope: Scope) -> set[str]:
         """The versions that statements read and that this block defines; those of the function body are saved."""
         found: set[str] = set()
         for s in walk(stmts):
             for n in sorted(reads(s)):
-                if "@" in n and n in self.scopes.defined and self.scopes.defined[n].scope is scope:
+                where = self.scopes.defined[n].scope if "@" in n and n in self.scopes.defined else None
+                if where is not None and not where.in_loop:
+                    if n not in self.saved:
+                        self.saved.append(n)
+                elif where is scope:
                     found.add(n)
-        if not scope.in_loop:
-            for v in sorted(found):
-                if v not in self.saved:
-                    self.saved.append(v)
-            return set()
         return found
 
     # -- one value ------------------------------------------------------------------------------------------------
@@ -178,7 +189,6 @@ class Availability:
             self.tapes[v] = tape
         if is_list:
             tape.position = self.names.fresh(f"{base(v)}_at")
-        self.values.taken |= {tape.variable, tape.position}
         return tape
 
     def is_value(self, found: Definition) -> bool:

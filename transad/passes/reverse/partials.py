@@ -10,6 +10,7 @@ import functools
 import inspect
 import math
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,8 +70,12 @@ class Contributions:
 class Differentiate:
     """Collects the contributions of one expression."""
 
-    def __init__(self, values: Values, active: set[str], names: Names, s: Statement) -> None:
-        self.values, self.active, self.names, self.s = values, active, names, s
+    def __init__(self, values: Values, active: set[str], names: Names, s: Statement,
+                 register: Callable[[str, Term], None], fresh: Callable[[str], str],
+                 rank: Callable[[Node], int]) -> None:
+        """`register`, `fresh`, `rank`: how the adjoint keeps array-valued temporaries, makes names, and tells ranks."""
+        self.values, self.active, self.names, self.s, self.register = values, active, names, s, register
+        self.fresh, self.rank = fresh, rank
         self.out = Contributions()
 
     def uses(self, e: Node) -> int:
@@ -97,6 +102,11 @@ class Differentiate:
         count = self.uses(e)
         if not count:
             return
+        if not isinstance(e, gast.Name | gast.Subscript) and not isinstance(self.values.kind(e), Array) and (
+                self.rank(cot.node())):
+            temp = self.fresh("d_t")        # a number that was broadcast
+            self.out.before.append(Let(temp, call("summed", cot.node())))
+            cot = Term(1.0, (name(temp),))
         if isinstance(e, gast.Name):
             self.leaf(e, cot)
         elif isinstance(e, gast.Subscript):
@@ -124,14 +134,15 @@ class Differentiate:
 
     def named(self, cot: Term, e: Node) -> Term:
         """The cotangent of a sub-expression under a name of its own."""
-        wanted = "d_t" if not isinstance(self.values.kind(e), Array) else "d_w"
-        temp = self.names.fresh(wanted)
+        temp = self.fresh("d_t")
+        if isinstance(self.values.kind(e), Array):
+            self.register(temp, cot)
         self.out.before.append(Let(temp, cot.node()))
         return Term(1.0, (name(temp),))
 
     def shared(self, e: Node, wanted: str) -> Node:
         """A value that several contributions read, under a name of its own."""
-        temp = self.names.fresh(wanted)
+        temp = self.fresh(wanted)
         self.out.before.append(Let(temp, e))
         return name(temp)
 
@@ -164,7 +175,8 @@ class Differentiate:
         self.out.singular = max(self.out.singular, level)
         if not isinstance(self.values.kind(e), Array):
             return Term(cot.number * slope.number, cot.factors + slope.factors, cot.divisors + slope.divisors)
-        temp = self.names.fresh("d_w")
+        temp = self.fresh("d_t")
+        self.register(temp, cot)
         self.out.before.append(Let(temp, call("keep_zero", cot.node(), slope.node())))
         return Term(1.0, (name(temp),))
 

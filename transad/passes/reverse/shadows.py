@@ -6,6 +6,8 @@ renaming back on every reversed trip; it is refused here when that is not exact 
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import gast
 
 from transad.ir import Block, For, If, Let, Move, Phi, Program, Statement, Store, While
@@ -33,7 +35,7 @@ class Shadows:
         self.born: set[str] = set()
         self.done: set[int] = set()
         self.shapes: dict[str, str] = {}
-        self.turns: dict[int, tuple[list[tuple[str, str]], list[str], Block]] = {}
+        self.resolve: Callable[[Scope, Block], Block] = lambda _scope, stmts: stmts
 
     def is_active_array(self, version: str) -> bool:
         return version in self.active and isinstance(self.program.kinds.get(base(version)), Array)
@@ -152,7 +154,9 @@ class Shadows:
             return []
         arms = []
         for arm in (s.then, s.orelse):
-            arms.append(self.births(self.scopes.of_block[id(arm)], early=True))
+            inner = self.scopes.of_block[id(arm)]
+            made = self.births(inner, early=True)
+            arms.append(self.resolve(inner, made) if made else made)
             self.done.add(id(arm))
         chosen = False
         for p in phis:

@@ -52,6 +52,7 @@ def reverse(program: Program, wanted: list[str], names: Names, stopped: set[str]
     values = Values(program, found, scopes(program), names)
     shadows = Shadows(program, values, active, names)
     available = Availability(program, values, values.scopes, found, names, active)
+    shadows.resolve = available.resolve_early
     adjoint = Adjoint(program, values, active, shadows, names, available.resolve)
     root = values.scopes.root
     parameters = [p for p in program.parameters if shadows.is_active_array(p)]
@@ -494,8 +495,11 @@ def _trips(loop: For) -> Node:
 
 
 def _difference(a: Node, b: Node) -> Node:
-    if isinstance(a, gast.Constant) and isinstance(b, gast.Constant):
-        return constant(a.value - b.value)
+    number = _literal(b)
+    if isinstance(a, gast.Constant) and number is not None:
+        return constant(a.value - number)
+    if number == 0:
+        return a
     if isinstance(b, gast.Constant) and isinstance(a, gast.BinOp) and isinstance(a.right, gast.Constant) and isinstance(
             a.op, gast.Sub | gast.Add):
         k = (a.right.value if isinstance(a.op, gast.Add) else -a.right.value) - b.value
@@ -503,6 +507,14 @@ def _difference(a: Node, b: Node) -> Node:
     if isinstance(b, gast.UnaryOp) and isinstance(b.op, gast.USub):
         return expr("a + b", a=a, b=b.operand)
     return expr("a - b", a=a, b=b)
+
+
+def _literal(e: Node) -> int | None:
+    if isinstance(e, gast.Constant):
+        return e.value
+    if isinstance(e, gast.UnaryOp) and isinstance(e.op, gast.USub) and isinstance(e.operand, gast.Constant):
+        return -e.operand.value
+    return None
 
 
 def _plus_one(e: Node) -> Node:

@@ -22,6 +22,8 @@ from transad.quote import Node, expr, name, names_in, rebuilt, show
 
 CHEAP = {"abs", "np.abs", "np.absolute", "np.fabs", "math.fabs", "float", "int", "len", "min", "max", "np.sign",
          "bool", "np.float64", "np.int64", "np.maximum", "np.minimum", "range", "round"}
+ALLOCATIONS = {"np.zeros", "np.ones", "np.empty", "np.zeros_like", "np.ones_like", "np.empty_like", "np.arange",
+               "np.linspace", "np.eye"}
 _INTEGER_CALLS = {"len", "int", "round", "math.floor", "math.ceil", "math.trunc", "np.argmax", "np.argmin", "np.int64"}
 _TESTS = {"np.isnan", "np.isinf", "np.isfinite", "math.isnan", "math.isinf", "math.isfinite", "np.any", "np.all",
           "bool", "np.logical_not"}
@@ -48,7 +50,6 @@ class Values:
     names: Names
     pseudos: dict[tuple[int, str], Pseudo] = field(default_factory=dict)
     counts: dict[int, str] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
 
     # -- kinds of expressions -------------------------------------------------------------------------------------
     def kind(self, e: Node) -> Kind:
@@ -98,6 +99,8 @@ class Values:
         f = e.func.id
         if f in _INTEGER_CALLS:
             return INT
+        if f in ALLOCATIONS:
+            return self.allocation_kind(e)
         kinds = [self.kind(a) for a in e.args]
         if f in _TESTS:
             return Array("bool", kinds[0].ndim) if isinstance(kinds[0], Array) and f not in ("np.any", "np.all") else BOOL
@@ -110,6 +113,19 @@ class Values:
             kind = result_kind(kind, k)
         return kind if f in CHEAP else divided(kind)
 
+    def allocation_kind(self, e: Node) -> Kind:
+        """The kind of `np.zeros(shape, dtype)` and the like."""
+        if e.func.id.endswith("_like"):
+            return self.kind(e.args[0])
+        dtype = "float64"
+        if len(e.args) > 1 and isinstance(e.args[1], gast.Name) and e.args[1].id.startswith("np."):
+            dtype = e.args[1].id[3:].rstrip("_")
+        if e.func.id == "np.arange":
+            kinds = [self.kind(a) for a in e.args]
+            dtype = "int64" if all(k.dtype in ("int64", "bool") for k in kinds) else "float64"
+        rank = len(e.args[0].elts) if isinstance(e.args[0], gast.Tuple) else 2 if e.func.id == "np.eye" else 1
+        return Array(dtype, rank)
+
     # -- reading --------------------------------------------------------------------------------------------------
     def of(self, e: Node, s: Statement) -> Node:
         """The expression with which the adjoint of `s` reads the value of `e`."""
@@ -121,6 +137,8 @@ class Values:
             return self.load(e, s)
         if isinstance(e, gast.Attribute):
             return e
+        if isinstance(e, gast.Call) and getattr(e.func, "id", "") in ALLOCATIONS and not e.func.id.endswith("_like"):
+            return rebuilt(e, {"args": [self.index(a, s) for a in e.args]})
         if isinstance(e, gast.Call) and not self.cheap_call(e):
             return self.pseudo(e, s)
         return self.inside(e, s)
@@ -198,6 +216,8 @@ class Values:
         return self.pseudo(e, s)
 
     def index(self, i: Node, s: Statement) -> Node:
+        if isinstance(i, gast.Name) and "." in i.id:
+            return i
         if isinstance(i, gast.Tuple | gast.Slice):
             parts = {f: [self.index(x, s) for x in i.elts] for f in ("elts",) if isinstance(i, gast.Tuple)}
             if isinstance(i, gast.Slice):
@@ -236,7 +256,6 @@ class Values:
         if key not in self.pseudos:
             kind = self.kind(e)
             variable = self.names.fresh(_wanted(e, kind))
-            self.taken.add(variable)
             self.program.kinds[variable] = kind
             version = f"{variable}@0"
             self.pseudos[key] = Pseudo(version, e, s, show(e) if replaced is None else replaced, after)
@@ -252,7 +271,6 @@ class Values:
         """How many trips a loop made, for one that may end early."""
         if id(loop) not in self.counts:
             variable = self.names.fresh("trips")
-            self.taken.add(variable)
             self.program.kinds[variable] = INT
             version = self.counts[id(loop)] = f"{variable}@0"
             scope = self.scopes.of_statement[id(loop)]
