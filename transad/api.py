@@ -28,6 +28,7 @@ from .function import options_of, unwrapped
 __all__ = ["grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "pullback", "run_pullback", "source",
            "value_and_grad", "value_and_jacobian", "vjp"]
 
+_MISS: Any = type("Miss", (), {})()
 Argnums = int | Sequence[int]
 
 
@@ -168,6 +169,16 @@ def _captured(function: Any) -> Any:
     return Captured(unwrapped(function))
 
 
+def _fast(function: Any, selection: _Selection, options: dict) -> Any:
+    """The short way for repeated calls with numbers and arrays, where the arguments are chosen by position."""
+    if selection.argnames or not selection.argnums or min(selection.argnums) < 0:
+        return None
+    from .fast import Fast
+    global _MISS
+    from .typed import MISS as _MISS
+    return Fast(unwrapped(function), selection.argnums, selection.single, {**options_of(function), **options})
+
+
 class _Derivative:
     """A function made by one of the verbs; it looks like the function it came from."""
 
@@ -202,8 +213,13 @@ def grad(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[s
     For complex arguments it is df/da - i df/db, as in JAX.
     """
     selection = _Selection(function, argnums, argnames)
+    fast = None if has_aux or captured else _fast(function, selection, options)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
+        if fast is not None and not kwargs:
+            result = fast(args)
+            if result is not _MISS:
+                return result[1]
         _, aux, grads, by_name = _gradients(function, selection.resolve(args, kwargs), args, kwargs, has_aux=has_aux,
                                             captured=captured, options=options, verb="grad")
         result = grads[0] if selection.single else tuple(grads)
@@ -216,8 +232,13 @@ def value_and_grad(function: Callable, argnums: Argnums = 0, *, argnames: str | 
                    has_aux: bool = False, captured: bool = False, **options: Any) -> Callable:
     """Value and gradient in one run; arguments as for `grad`. With has_aux: ((value, aux), gradient)."""
     selection = _Selection(function, argnums, argnames)
+    fast = None if has_aux or captured else _fast(function, selection, options)
 
     def both(*args: Any, **kwargs: Any) -> Any:
+        if fast is not None and not kwargs:
+            result = fast(args)
+            if result is not _MISS:
+                return result
         y, aux, grads, by_name = _gradients(function, selection.resolve(args, kwargs), args, kwargs, has_aux=has_aux,
                                             captured=captured, options=options, verb="value_and_grad")
         result = grads[0] if selection.single else tuple(grads)

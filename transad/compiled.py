@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,9 +33,13 @@ def compiled_module(code: types.CodeType, built: Built, options: Options, path: 
     import numba
 
     from transad.runtime import typed_numba
-    space: dict[str, Any] = {"np": np, "math": math, "__name__": f"transad_generated_{built.pair.name}",
-                             "__file__": path, **{h: getattr(typed_numba, h) for h in HELPERS
-                                                  if hasattr(typed_numba, h)}, **built.pair.constants}
+    # A registered module: Numba's cache finds the constants of a function through the module it belongs to.
+    label = "transad_generated_" + "".join(c if c.isalnum() else "_" for c in Path(path).stem)
+    module = sys.modules[label] = types.ModuleType(label)
+    module.__file__ = path
+    space = module.__dict__
+    space.update({"np": np, "math": math, **{h: getattr(typed_numba, h) for h in HELPERS if hasattr(typed_numba, h)},
+                  **built.pair.constants})
     exec(code, space)
     on_disk = not path.startswith("<")
     for part in ("fwd", "rev", "joint"):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import copy
 import types
+import weakref
 from typing import Any
 
 from ..errors import Unsupported
@@ -343,13 +344,26 @@ def rewritten(function: types.FunctionType) -> types.FunctionType:
     code = function.__code__
     if id(code) in _codes:
         return function
+    made = _made.get(id(function))
+    if made is not None and made[0]() is function and made[1] is code and made[2] is function.__defaults__ \
+            and made[3] is function.__kwdefaults__:
+        return made[4]
     found = _twins.get(id(code))
     if found is None:
         source = get_source(function)
         new = _compile(function, copy.deepcopy(source.node), source, rewrite=True)
         _register(new)
         found = _twins[id(code)] = (code, new)
-    return _function(function, found[1])
+    twin = _function(function, found[1])
+    if len(_made) > 10000:          # closures that hold themselves are never forgotten otherwise
+        _made.clear()
+    key = id(function)
+    _made[key] = (weakref.ref(function, lambda _: _made.pop(key, None)), code, function.__defaults__,
+                  function.__kwdefaults__, twin)
+    return twin
+
+
+_made: dict[int, tuple[Any, ...]] = {}       # id(function) -> (reference, code, defaults, ..., its twin)
 
 
 def _register(code: types.CodeType) -> None:

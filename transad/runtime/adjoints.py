@@ -14,7 +14,7 @@ from .records import check_count, last_writers, repeats, restore, thaw, zero_cot
 from .strided import is_array, is_complex, is_var, tracked
 
 __all__ = ["adjoint_rule", "boxed", "copied", "element", "gathered", "loaded", "partials_rule", "projected", "scattered",
-           "stored"]
+           "stored", "unary"]
 
 
 def copied(context: Any, slot: int, entry: tuple) -> None:
@@ -96,11 +96,22 @@ def partials_rule(context: Any, slot: int, entry: tuple) -> None:
 
 
 def element(context: Any, slot: int, entry: tuple) -> None:
-    """A scalar elementwise result with its partials at hand: entry[1] is a list of (target, partial)."""
+    """A scalar elementwise result."""
     g = context.slots[slot]
     if g or tracked(g):
-        for target, p in entry[1]:
-            context.accumulate(target, g * p)
+        args, out = entry[1]
+        for part, takes_out, target in entry[0]:
+            p = part(*args, out=out) if takes_out else part(*args)
+            if p is not None:
+                context.accumulate(target, g * p)
+
+
+def unary(context: Any, slot: int, entry: tuple) -> None:
+    """A real function of one real number."""
+    g = context.slots[slot]
+    if g or tracked(g):
+        part, takes_out, x, out = entry[1]
+        context.slots[entry[0]] += g * (part(x, out=out) if takes_out else part(x))
 
 
 def _kept(g: Any, p: Any) -> Any:

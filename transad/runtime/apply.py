@@ -9,13 +9,13 @@ import numpy as np
 from ..errors import MissingRule
 from ..rules.registry import Rule
 from .activity import active_in, deepest, lower
-from .adjoints import adjoint_rule, copied, element, partials_rule
+from .adjoints import adjoint_rule, copied, element, partials_rule, unary
 from .memory import before_write, root_of
 from .records import Record, store
 from .rule_parts import AdjointParts, PartialParts, adjoint_parts, partial_parts
 from .strided import clear_overlap
 from .sweep import Sweep, live
-from .var import KIND, VAR_OF, VARS, make_var
+from .var import KIND, VAR_OF, VARS, VarFloat, VarFloat32, VarFloat64, make_var
 
 __all__ = ["apply", "filler", "register"]
 
@@ -31,6 +31,8 @@ def apply(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
     stack = live()
     if not stack:
         return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
+    if len(args) == 1 and not kwargs and type(args[0]) in _SHORT and rule.partials is not None and args[0].sweep.fast:
+        return _unary(function, rule, args[0])
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         outs = args[function.nin:]
         args, kwargs = args[:function.nin], {**kwargs, "out": outs if len(outs) > 1 else outs[0]}
@@ -83,11 +85,16 @@ def _apply(function: Callable, rule: Rule, args: tuple, kwargs: dict, stack: lis
     if depth < 0:
         return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
     sweep = stack[depth]
-    inner_args, inner_kwargs = lower(args, depth, stack), lower(kwargs, depth, stack)
-    out = _apply(function, rule, inner_args, inner_kwargs, stack, depth)
+    inner_args = lower(args, depth, stack)
+    inner_kwargs = lower(kwargs, depth, stack) if kwargs else kwargs
+    if depth:
+        out = _apply(function, rule, inner_args, inner_kwargs, stack, depth)
+    else:
+        out = function(*inner_args, **inner_kwargs)
     if rule.nondiff or not _carries(out):
         return out
-    here_args, here_kwargs = lower(args, depth + 1, stack), lower(kwargs, depth + 1, stack)
+    here_args = lower(args, depth + 1, stack)
+    here_kwargs = lower(kwargs, depth + 1, stack) if kwargs else kwargs
     if rule.partials is not None:
         return _record_partials(sweep, rule, function, here_args, inner_args, out)
     return _record_adjoints(sweep, rule, function, (here_args, here_kwargs), (inner_args, inner_kwargs), out)
@@ -133,6 +140,7 @@ def _owners(values: Any, found: list) -> list:
 
 
 _FLOATS = frozenset({float, np.float64, np.float32})
+_SHORT = frozenset({VarFloat, VarFloat64, VarFloat32})
 
 
 def _scalar(value: Any) -> Any:
@@ -176,19 +184,21 @@ def _saved(sweep: Sweep, value: Any, needed: bool) -> Any:
 
 
 def _scalar_partials(sweep: Sweep, rule: Rule, here: tuple, inner: tuple, out: Any, wanted: list) -> Any:
-    """Scalars keep their partial derivatives, not their arguments."""
-    values = inner if getattr(rule.function, "__module__", "") == "math" else tuple(_scalar(v) for v in inner)
-    out_value = out if values is inner else _scalar(out)
-    pairs = []
-    for k, part in wanted:
-        p = _evaluate(part, values, out_value, sweep)
-        if p is not None:
-            pairs.append((here[k], p))
-    if type(out) in _FLOATS and len(pairs) == 1 and type(pairs[0][1]) in _FLOATS and _plain_slot(pairs[0][0]):
-        sweep.tape.append((pairs[0][0].index, pairs[0][1]))
+    """Scalars: the partial derivatives are evaluated in the reverse sweep, where NumPy's warnings are off."""
+    values = inner if _is_exact(rule) else tuple([_scalar(v) for v in inner])
+    result = out if _is_exact(rule) else _scalar(out)
+    if len(inner) == 1 and type(out) in _FLOATS and _plain_slot(here[0]):
+        part = wanted[0][1]
+        sweep.tape.append((here[0].index, (part.function, part.takes_out, values[0], result), unary))
     else:
-        sweep.tape.append((None, pairs, element))
+        targets = [(part.function, part.takes_out, here[k]) for k, part in wanted]
+        sweep.tape.append((targets, (values, result), element))
     return make_var(sweep, len(sweep.tape) - 1, out)
+
+
+def _is_exact(rule: Rule) -> bool:
+    """Rules of the math module take Python's numbers as they are; the others NumPy's, which never raise."""
+    return getattr(rule.function, "__module__", "") == "math"
 
 
 def _plain_slot(target: Any) -> bool:
@@ -196,16 +206,20 @@ def _plain_slot(target: Any) -> bool:
     return type(target) in VARS and type(target.outer) in _FLOATS
 
 
-def _evaluate(part: Any, values: tuple, out: Any, sweep: Sweep) -> Any:
-    """A partial derivative; through the recorded path when an outer sweep has to see it."""
-    kwargs = {"out": out} if part.takes_out else {}
-    with np.errstate(all="ignore"):
-        if sweep.depth == 0:
-            return part.function(*values, **kwargs)
-        from .calls import call_rewritten
-        from .sweep import suspended
-        with suspended(sweep.depth):
-            return call_rewritten(part.function, *values, **kwargs)
+def _unary(function: Callable, rule: Rule, var: Any) -> Any:
+    """The short way of one number of the outermost sweep."""
+    x = var.outer
+    out = function(x)
+    part = partial_parts(rule).part(0)
+    if part is None or type(out) not in _FLOATS:
+        return _apply(function, rule, (var,), {}, live(), len(live()))
+    sweep = var.sweep
+    tape = sweep.tape
+    if _is_exact(rule):
+        tape.append((var.index, (part.function, part.takes_out, x, out), unary))
+    else:
+        tape.append((var.index, (part.function, part.takes_out, _scalar(x), _scalar(out)), unary))
+    return make_var(sweep, len(tape) - 1, out)
 
 
 def _record_adjoints(sweep: Sweep, rule: Rule, function: Callable, here: tuple, inner: tuple, out: Any) -> Any:

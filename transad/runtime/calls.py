@@ -105,16 +105,32 @@ def is_library(filename: str) -> bool:
 _INERT = ("logging", "warnings", "traceback", "inspect", "threading", "tqdm")
 
 
-def _python(function: types.FunctionType, args: tuple, kwargs: dict) -> Any:
+_ways: dict[int, tuple[types.CodeType, str]] = {}       # id(code) -> (code, how to call its functions)
+
+
+def _way(function: types.FunctionType) -> str:
+    """native, again (transad's own derivative text), library or user."""
+    code = function.__code__
+    found = _ways.get(id(code))
+    if found is not None and found[0] is code:
+        return found[1]
     module = function.__globals__.get("__name__") or ""
-    if module.startswith("transad"):
-        if module.startswith(_DIFFERENTIATED_AGAIN) and live():
-            return rewritten(function)(*args, **kwargs)
-        if module.split(".")[0] == "transad":
-            return function(*args, **kwargs)
-    if is_library(function.__code__.co_filename):
-        if module.split(".")[0] in _INERT:
-            return function(*args, **kwargs)
+    package = module.split(".")[0]
+    if package == "transad":
+        way = "again" if module.startswith(_DIFFERENTIATED_AGAIN) else "native"
+    elif is_library(code.co_filename):
+        way = "native" if package in _INERT else "library"
+    else:
+        way = "user"
+    _ways[id(code)] = (code, way)
+    return way
+
+
+def _python(function: types.FunctionType, args: tuple, kwargs: dict) -> Any:
+    way = _way(function)
+    if way == "native" or way == "again" and not live():
+        return function(*args, **kwargs)
+    if way == "library":
         stack = live()
         if not reaches_active((args, kwargs, function), stack):
             guard(args, kwargs)

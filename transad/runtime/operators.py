@@ -17,7 +17,7 @@ from .activity import deepest, lower
 from .apply import apply
 from .memory import before_write
 from .sweep import live
-from .var import KIND, VARS, VarFloat, VarFloat32, VarFloat64
+from .var import KIND, VARS, VarFloat, VarFloat32, VarFloat64, make_var
 
 __all__ = ["BINARY", "INPLACE", "UNARY"]
 
@@ -164,11 +164,17 @@ def _opaque_binary(native: Callable, a: Any, b: Any) -> Any:
 def _unary(name: str) -> Callable:
     native = getattr(operator, name)
     dunder = f"__{name}__"
+    slope = {"neg": -1.0, "pos": 1.0}.get(name)
 
     def unary(a: Any) -> Any:
         kind = KIND[type(a)]
         if kind == 0:
             return native(a)
+        if kind == 1 and slope is not None and a.sweep.fast and type(a.outer) in _SHORT_IN:
+            out = native(a.outer)
+            tape = a.sweep.tape
+            tape.append((a.index, slope))
+            return make_var(a.sweep, len(tape) - 1, out)
         if kind == 4:
             method = _python_method(type(a), dunder)
             if hasattr(method, "__code__"):

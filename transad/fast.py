@@ -1,0 +1,88 @@
+"""The short way for repeated calls: numbers and arrays in, the joint sweep, value and gradient out.
+
+A wrapper in Python soon costs more than a small gradient does, so once a signature has been built its joint sweep is
+called with nothing in between but one look-up and the check that what the function refers to is unchanged.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from transad.describe import Shape
+from transad.kinds import Scalar
+from transad.options import Options
+from transad.passes.specialise.values import Val
+from transad.runtime.sweep import live
+from transad.typed import MISS, Refusal, Typed, find
+
+_ARRAY = np.ndarray
+
+
+class Fast:
+    """Value and gradient of one function for the arguments at `positions`, by signature."""
+
+    __slots__ = ("function", "known", "options", "positions", "single")
+
+    def __init__(self, function: Any, positions: Sequence[int], single: bool, options: dict[str, Any]) -> None:
+        self.function, self.positions, self.single = function, tuple(positions), single
+        self.options = Options.of(options)
+        self.known: dict[Any, Any] = {}
+
+    def __call__(self, args: tuple) -> Any:
+        """`(value, gradient)`, or MISS where the general way has to answer."""
+        key = tuple([(a.dtype, a.ndim) if type(a) is _ARRAY else type(a) for a in args])
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.learn(args)
+        run, dependencies = found
+        if run is None or live():
+            return MISS
+        for holder, name, value in dependencies:
+            if (holder.get(name) if type(holder) is dict else getattr(holder, name, None)) is not value:
+                del self.known[key]
+                return MISS
+        return run(*args)
+
+    def learn(self, args: tuple) -> tuple[Callable[..., Any] | None, Sequence[Any]]:
+        """The joint sweep for arguments like these, if the short way applies."""
+        if self.options.path == "recorded" or not all(p < len(args) for p in self.positions):
+            return None, ()
+        if not all(type(a) in (float, int, _ARRAY) for a in args):
+            return None, ()
+        found = find(self.function, args, {}, self.positions, (), self.options)
+        if found is None or isinstance(found[0], Refusal) or found[2] or found[3]:
+            return None, ()
+        typed = found[0]
+        built = typed.built
+        plain = isinstance(built.structure, Val) and isinstance(built.structure.kind, Scalar)
+        leaves = all(s.kind == "leaf" for s in typed.shapes) and len(typed.shapes) == len(args)
+        if not plain or not built.structure.kind.real or not leaves or built.writes or built.held:
+            return None, ()
+        return self.runner(typed), typed.dependencies
+
+    def runner(self, typed: Typed) -> Callable[..., Any]:
+        """The joint sweep, made to return the gradient in the form that was asked for."""
+        joint = typed.code.joint
+        numbers = [_is_number(typed.shapes[w]) for w in typed.wanted]
+        if self.options.jit:
+            if self.single or len(typed.wanted) > 1:
+                return joint
+            return lambda *args: _tupled(*joint(*args))
+
+        def plain(*args: Any) -> Any:
+            with np.errstate(all="ignore"):
+                y, outs = joint(*args)
+            outs = (outs,) if len(numbers) == 1 else outs
+            grads = tuple(float(g) if number else g for g, number in zip(outs, numbers, strict=True))
+            return y, grads[0] if self.single else grads
+        return plain
+
+
+def _is_number(shape: Shape) -> bool:
+    return isinstance(shape.leaf, Scalar)
+
+
+def _tupled(y: Any, g: Any) -> Any:
+    return y, (g,)
