@@ -182,16 +182,25 @@ def _fast(function: Any, selection: _Selection, options: dict) -> Any:
 class _Derivative:
     """A function made by one of the verbs; it looks like the function it came from."""
 
-    def __init__(self, verb: str, function: Any, call: Callable) -> None:
+    _fast: Any = None
+    _pick = 2
+
+    def __init__(self, verb: str, function: Any, call: Callable, fast: Any = None, pick: int = 2) -> None:
+        """fast: the short way, tried first; pick: which entry of its `(value, gradient)` is the result (2: both)."""
         if not callable(function):
             raise InvalidArgument(f"{verb} takes a function, not a {type(function).__name__}")
         self._verb, self._function, self._call = verb, function, call
+        self._fast, self._pick = fast, pick
         name = getattr(function, "__name__", type(function).__name__)
         self.__name__, self.__qualname__ = f"{verb}_{name}", f"{verb}_{name}"
         self.__doc__ = f"{verb} of {name}.\n\n{getattr(function, '__doc__', '') or ''}"
         self.__wrapped__ = function
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if self._fast is not None and not kwargs:
+            result = self._fast(args)
+            if result is not _MISS:
+                return result if self._pick == 2 else result[self._pick]
         return self._call(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -216,16 +225,12 @@ def grad(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[s
     fast = None if has_aux or captured else _fast(function, selection, options)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        if fast is not None and not kwargs:
-            result = fast(args)
-            if result is not _MISS:
-                return result[1]
         _, aux, grads, by_name = _gradients(function, selection.resolve(args, kwargs), args, kwargs, has_aux=has_aux,
                                             captured=captured, options=options, verb="grad")
         result = grads[0] if selection.single else tuple(grads)
         result = (result, by_name) if captured else result
         return (result, aux) if has_aux else result
-    return _Derivative("grad", function, gradient)
+    return _Derivative("grad", function, gradient, fast, 1)
 
 
 def value_and_grad(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None,
@@ -235,16 +240,12 @@ def value_and_grad(function: Callable, argnums: Argnums = 0, *, argnames: str | 
     fast = None if has_aux or captured else _fast(function, selection, options)
 
     def both(*args: Any, **kwargs: Any) -> Any:
-        if fast is not None and not kwargs:
-            result = fast(args)
-            if result is not _MISS:
-                return result
         y, aux, grads, by_name = _gradients(function, selection.resolve(args, kwargs), args, kwargs, has_aux=has_aux,
                                             captured=captured, options=options, verb="value_and_grad")
         result = grads[0] if selection.single else tuple(grads)
         result = (result, by_name) if captured else result
         return ((y, aux) if has_aux else y), result
-    return _Derivative("value_and_grad", function, both)
+    return _Derivative("value_and_grad", function, both, fast)
 
 
 def pullback(function: Callable, /, *args: Any, captured: bool = False, has_aux: bool = False,

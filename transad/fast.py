@@ -14,7 +14,7 @@ from transad.describe import Shape
 from transad.kinds import Scalar
 from transad.options import Options
 from transad.passes.specialise.values import Val
-from transad.runtime.sweep import live
+from transad.runtime.sweep import _local
 from transad.typed import MISS, Refusal, Typed, find
 
 _ARRAY = np.ndarray
@@ -32,12 +32,20 @@ class Fast:
 
     def __call__(self, args: tuple) -> Any:
         """`(value, gradient)`, or MISS where the general way has to answer."""
-        key = tuple([(a.dtype, a.ndim) if type(a) is _ARRAY else type(a) for a in args])
+        key = tuple(map(type, args))
         found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = self.learn(args)
-        run, dependencies = found
-        if run is None or live():
+        if found is None or found[2]:
+            if found is None and _ARRAY not in key:
+                found = self.known[key] = (*self.learn(args), False)
+            else:                                  # with arrays the types do not say enough
+                self.known[key] = (None, (), True)
+                longer = (key, *[(a.dtype, a.ndim) for a in args if type(a) is _ARRAY])
+                found = self.known.get(longer)
+                if found is None:
+                    found = self.known[longer] = (*self.learn(args), False)
+                key = longer
+        run, dependencies, _ = found
+        if run is None or _local.stack:
             return MISS
         for holder, name, value in dependencies:
             if (holder.get(name) if type(holder) is dict else getattr(holder, name, None)) is not value:

@@ -18,6 +18,7 @@ import numpy as np
 from transad import cache
 from transad.describe import Shape
 from transad.emit import HELPERS, emit
+from transad.ir import dump
 from transad.kinds import Array, Kind
 from transad.names import Names
 from transad.options import Options
@@ -40,8 +41,6 @@ class Built:
     held: list[Any]
     dependencies: list[Any]
     writes: bool
-    line: int = 0
-    stages: dict[str, str] = field(default_factory=dict)
 
     def result(self, flat: tuple) -> Any:
         """The user's result from its numbers and arrays."""
@@ -56,24 +55,86 @@ class Built:
         return seeds
 
 
+@dataclass
+class State:
+    """What the passes work on. `after` collects the program as text after each pass, when `watch` is set."""
+
+    function: types.FunctionType
+    arguments: dict[str, Shape]
+    captured: dict[str, Shape]
+    wanted: list[str]
+    watch: bool = False
+    program: Any = None
+    specialiser: Any = None
+    structure: Any = None
+    kinds: list[Kind] = field(default_factory=list)
+    pair: Any = None
+    text: str = ""
+    after: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return self.function.__name__ if self.function.__name__.isidentifier() else "f"
+
+
+def _specialise(s: State) -> None:
+    """Inline and resolve: normal form, every name of one kind. (`lower_exits` runs on each function first.)"""
+    s.program, s.specialiser, s.structure = specialise(
+        s.function, {k: _builder(v) for k, v in s.arguments.items()},
+        {k: _builder(v) for k, v in s.captured.items()}, s.label)
+
+
+def _versions(s: State) -> None:
+    """One version per assignment."""
+    s.program = versions(s.program)
+    s.kinds = [_kind_of_result(e, s.program) for e in s.program.results]
+
+
+def _reverse(s: State) -> None:
+    """The two sweeps."""
+    leaves = [n for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
+    s.pair = reverse(s.program, leaves, Names(s.specialiser.names.taken), s.specialiser.stopped)
+
+
+def _prune(s: State) -> None:
+    """Without what nobody reads."""
+    s.pair = prune(s.pair)
+
+
+def _emit(s: State) -> None:
+    """As text."""
+    s.text = emit(s.pair)
+
+
+PASSES: tuple[tuple[str, Callable[[State], None]], ...] = (
+    ("specialise", _specialise),
+    ("versions", _versions),
+    ("reverse", _reverse),
+    ("prune", _prune),
+    ("emit", _emit),
+)
+
+
+def run(state: State) -> State:
+    """All passes, in order."""
+    try:
+        for label, step in PASSES:
+            step(state)
+            if state.watch:
+                state.after[label] = state.text or (emit(state.pair) if state.pair else dump(state.program.body))
+    except NotTyped as problem:
+        if state.specialiser is not None:
+            problem.dependencies = state.specialiser.dependencies
+        raise
+    return state
+
+
 def build(f: types.FunctionType, arguments: dict[str, Shape], captured: dict[str, Shape],
           wanted: list[str]) -> Built:
-    """Run the passes."""
-    label = f.__name__ if f.__name__.isidentifier() else "f"
-    program, s, result = specialise(f, {k: _builder(v) for k, v in arguments.items()},
-                                    {k: _builder(v) for k, v in captured.items()}, label)
-    dependencies = _distinct(s.dependencies)
-    try:
-        leaves = [n for w in wanted for n in _leaf_names(arguments[w], s, w)]
-        program = versions(program)
-        kinds = [_kind_of_result(e, program) for e in program.results]
-        names = Names(s.names.taken)
-        pair = prune(reverse(program, leaves, names, s.stopped))
-    except NotTyped as problem:
-        problem.dependencies = dependencies      # type: ignore[attr-defined]
-        raise
-    return Built(pair, emit(pair), result, kinds, list(s.captures.values()), dependencies, pair.writes,
-                 f.__code__.co_firstlineno)
+    """The sweeps of `f` for arguments of these shapes, with cotangents for those in `wanted`."""
+    s = run(State(f, arguments, captured, wanted))
+    return Built(s.pair, s.text, s.structure, s.kinds, list(s.specialiser.captures.values()),
+                 _distinct(s.specialiser.dependencies), s.pair.writes)
 
 
 def _builder(shape: Shape) -> Callable[[Any, str], Any]:
