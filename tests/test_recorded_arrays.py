@@ -23,7 +23,7 @@ def case(*args):
 
 @pytest.fixture(autouse=True)
 def recorded_path_only(monkeypatch):
-    monkeypatch.setattr("transad.api._typed", lambda: None)
+    monkeypatch.setenv("TRANSAD_PATH", "recorded")
 
 
 @case(X, 0.6)

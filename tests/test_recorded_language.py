@@ -579,7 +579,7 @@ def types_of(v):
 
 @pytest.fixture(autouse=True)
 def recorded_path_only(monkeypatch):
-    monkeypatch.setattr("transad.api._typed", lambda: None)
+    monkeypatch.setenv("TRANSAD_PATH", "recorded")
 
 
 @pytest.mark.parametrize("f, args", CASES)

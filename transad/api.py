@@ -16,7 +16,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,9 +33,7 @@ Argnums = int | Sequence[int]
 
 @functools.lru_cache(maxsize=1)
 def _typed() -> Any:
-    """The compiler of functions whose values have known kinds; None where TRANSAD_TYPED=0 turns it off."""
-    if os.environ.get("TRANSAD_TYPED") == "0":
-        return None
+    """The compiler of functions whose values have known kinds."""
     if importlib.util.find_spec(f"{__package__}.typed") is None:
         return None
     return importlib.import_module(f"{__package__}.typed")

@@ -5,6 +5,7 @@ called with nothing in between but one look-up and the check that what the funct
 """
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ class Fast:
 
     def __call__(self, args: tuple) -> Any:
         """`(value, gradient)`, or MISS where the general way has to answer."""
+        if _local.stack:                               # inside a differentiated function
+            return MISS
         key = tuple(map(type, args))
         found = self.known.get(key)
         if found is None or found[2]:
@@ -45,7 +48,7 @@ class Fast:
                     found = self.known[longer] = (*self.learn(args), False)
                 key = longer
         run, dependencies, _ = found
-        if run is None or _local.stack:
+        if run is None:
             return MISS
         for holder, name, value in dependencies:
             if (holder.get(name) if type(holder) is dict else getattr(holder, name, None)) is not value:
@@ -55,7 +58,7 @@ class Fast:
 
     def learn(self, args: tuple) -> tuple[Callable[..., Any] | None, Sequence[Any]]:
         """The joint sweep for arguments like these, if the short way applies."""
-        if self.options.path == "recorded" or not all(p < len(args) for p in self.positions):
+        if self.options.path == "recorded" or inspect.iscoroutinefunction(self.function) or not all(p < len(args) for p in self.positions):
             return None, ()
         if not all(type(a) in (float, int, _ARRAY) for a in args):
             return None, ()
