@@ -1,16 +1,15 @@
 """The catalogue of derivative rules, loaded when first needed.
 
 `load()` imports the modules over NumPy and `math`; those over SciPy follow when SciPy is imported already (and again,
-through `load_for`, when a SciPy function is met later).
+through `load_late`, when a SciPy function is met later).
 """
 from __future__ import annotations
 
 import importlib
 import pkgutil
 import sys
-from typing import Any
 
-__all__ = ["load", "load_for"]
+__all__ = ["load", "load_late"]
 
 _loaded: set[str] = set()
 _HELPERS = frozenset({"registry", "algebra", "linear"})
@@ -34,10 +33,9 @@ def load() -> None:
         _import(scipy=True)
 
 
-def load_for(function: Any) -> bool:
-    """Import the rules of SciPy if `function` is one of its own and they are not there yet; whether it did."""
-    module = getattr(function, "__module__", None) or type(function).__module__ or ""
-    if "scipy" in _loaded or not (module.startswith("scipy") or "scipy" in sys.modules):
+def load_late() -> bool:
+    """Import the rules of SciPy if it was imported since `load`; whether that was so."""
+    if "scipy" in _loaded or "scipy" not in sys.modules:
         return False
     load()
-    return "scipy" in _loaded
+    return True

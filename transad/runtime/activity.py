@@ -40,6 +40,9 @@ def deepest(value: Any, stack: list[Sweep], limit: int, best: int = -1) -> int:
             best = deepest(item, stack, limit, best)
             if best == limit - 1:
                 break
+    elif kind is dict:
+        for item in value.values():
+            best = deepest(item, stack, limit, best)
     return best
 
 
@@ -54,7 +57,7 @@ def active_in(value: Any, sweep: Sweep) -> bool:
         return id(root_of(value)) in sweep.roots
     if isinstance(value, (list, tuple)):
         return any(active_in(item, sweep) for item in value)
-    return False
+    return kind is dict and any(active_in(item, sweep) for item in value.values())
 
 
 def lower(value: Any, depth: int, stack: list[Sweep]) -> Any:

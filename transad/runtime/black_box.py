@@ -33,6 +33,9 @@ def by_rule(function: Any, rule: Callable, args: tuple, kwargs: dict) -> Any:
                           instead="pass it as a positional argument", place=user_place())
     _refuse_captured((function, rule), stack, "custom_rule")
     if depth < 0:
+        if reaches_active(args, stack):
+            raise Unsupported("an object with active attributes as argument of a function with custom_rule",
+                              instead="pass numbers, arrays, lists, tuples or dicts of them", place=user_place())
         return call(function, *args, **kwargs)
     sweep = stack[depth]
     inner = lower(args, depth, stack)

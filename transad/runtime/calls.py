@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import MissingRule, NoSource, Place, Unsupported
 from ..passes.record import is_rewritten, rewritten
-from ..rules import load_for
+from ..rules import load_late
 from ..rules.registry import Rule, find
 from ..source import get_source
 from .activity import reaches_active
@@ -51,7 +51,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if found is not None and found[0] is function:
         return found[1](*args, **kwargs)
     rule = find(function)
-    if rule is None and kind is not types.FunctionType and load_for(function):
+    if rule is None and load_late():
         rule = find(function)
     if rule is not None:
         return apply_rule(function, rule, args, kwargs)

@@ -59,6 +59,9 @@ class Context:
         elif isinstance(target, (list, tuple)):
             for k in range(len(target)):
                 self.accumulate(target[k], c[k])
+        elif isinstance(target, dict):
+            for k in target:
+                self.accumulate(target[k], c[k])
 
 
 def fitted(c: Any, shadow: Any) -> Any:

@@ -13,6 +13,7 @@ The tape is a list; entry i belongs to slot i:
 """
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,6 +62,8 @@ def live() -> list[Sweep]:
 def push() -> Sweep:
     """Start a sweep inside those that are live."""
     stack = _local.stack
+    if not stack:
+        _deeper(+1)
     sweep = Sweep(len(stack))
     sweep.fast = not stack
     _local.stack = [*stack, sweep]
@@ -73,6 +76,26 @@ def pop(sweep: Sweep) -> None:
     for inner in stack[sweep.depth:]:
         inner.fast = False
     _local.stack = stack[:sweep.depth]
+    if sweep.depth == 0 and stack:
+        _deeper(-1)
+
+
+_FRAMES = 4                     # frames of the runtime and of the function itself for each call of a user's function
+_lock = threading.Lock()
+_running = 0
+_limit = 0
+
+
+def _deeper(step: int) -> None:
+    """Let a function recurse as deep as it does without derivatives, while any thread records."""
+    global _running, _limit
+    with _lock:
+        if _running == 0:
+            _limit = sys.getrecursionlimit()
+            sys.setrecursionlimit(min(_limit * _FRAMES, max(_limit, 20000)))
+        _running += step
+        if _running == 0:
+            sys.setrecursionlimit(_limit)
 
 
 @contextmanager
