@@ -15,8 +15,23 @@ import numpy as np
 import pytest
 
 import transad
-from transad import (InvalidArgument, MissingRule, NoSource, NotScalar, TransadError, Unsupported, grad, hessian, hvp,
-                     jacfwd, jacobian, jacrev, jvp, pullback, value_and_grad)
+from transad import (
+    InvalidArgument,
+    MissingRule,
+    NoSource,
+    NotScalar,
+    TransadError,
+    Unsupported,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    pullback,
+    value_and_grad,
+)
 
 X = np.array([0.7, -0.4, 0.9])
 

@@ -105,9 +105,9 @@ class _Selection:
 
 def _check_differentiable(value: Any, which: int | str) -> None:
     from .runtime.inputs import is_differentiable
-    if type(value) is float or isinstance(value, np.ndarray) and value.dtype.kind in "fci":
+    if type(value) is float or (isinstance(value, np.ndarray) and value.dtype.kind in "fci"):
         return
-    if isinstance(value, np.ndarray) and value.dtype.kind in "OSUb" or not is_differentiable(value):
+    if (isinstance(value, np.ndarray) and value.dtype.kind in "OSUb") or not is_differentiable(value):
         what = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
         raise InvalidArgument(f"argument {which!r} is {what}, which holds nothing differentiable",
                               instead="give a float, a complex number, an array of them, or a container of those; "

@@ -32,7 +32,7 @@ _FUTURE = 0x1FF0000          # the compiler flags of `from __future__` imports i
 class Source:
     """The text and tree of one Python function."""
 
-    function: types.FunctionType
+    function: Any
     node: FunctionNode                        # CPython's tree, positions as in the file
     filename: str
     first_line: int
@@ -55,7 +55,7 @@ class Source:
         Raises NameError for an unknown name or an empty closure cell."""
         function = self.function
         if name in function.__code__.co_freevars:
-            cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+            cell = function.__closure__[function.__code__.co_freevars.index(name)]
             try:
                 return cell.cell_contents
             except ValueError:

@@ -39,7 +39,7 @@ def check_grads(function: Callable, args: Sequence[Any], modes: Sequence[str] = 
 
 
 def _is_real(leaf: Any) -> bool:
-    return isinstance(leaf, (float, complex, np.inexact)) or isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc"
+    return isinstance(leaf, (float, complex, np.inexact)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc")
 
 
 def _random_like(leaf: Any, rng: np.random.Generator) -> Any:

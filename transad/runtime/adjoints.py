@@ -13,7 +13,8 @@ from ..tree import children, rebuilt
 from .records import check_count, last_writers, repeats, restore, thaw, zero_cotangent
 from .strided import is_array, is_complex, is_var, tracked
 
-__all__ = ["adjoint_rule", "boxed", "copied", "element", "gathered", "loaded", "partials_rule", "projected", "scattered",
+__all__ = ["adjoint_rule", "boxed", "copied", "element", "gathered", "loaded", "partials_rule", "projected",
+           "scattered",
            "stored", "unary"]
 
 
@@ -126,9 +127,9 @@ def adjoint_rule(context: Any, slot: int, entry: tuple) -> None:
     record = entry[0]
     if record.several:
         g = tuple([context.cotangent(o) for o in record.out])
-        if all([c is None for c in g]):
+        if all(c is None for c in g):
             return
-        g = tuple([_zero_like(o) if c is None else c for c, o in zip(g, record.out)])
+        g = tuple([_zero_like(o) if c is None else c for c, o in zip(g, record.out, strict=False)])
     else:
         g = context.cotangent(record.out)
         if g is None or (record.singular and not tracked(g) and not np.any(g)):
@@ -158,7 +159,7 @@ def boxed(context: Any, slot: int, entry: tuple) -> None:
     if not isinstance(found, (tuple, list)):
         found = (found,)
     check_count(found, targets)
-    for target, g in zip(targets, found):
+    for target, g in zip(targets, found, strict=False):
         if target is not None and g is not None:
             context.accumulate(target, g)
 
@@ -172,4 +173,4 @@ def _cotangents(context: Any, made: Any) -> tuple:
     if parts is None:
         return None, False
     pairs = [_cotangents(context, part) for _, part in parts]
-    return rebuilt(made, [g for g, _ in pairs]), any([active for _, active in pairs])
+    return rebuilt(made, [g for g, _ in pairs]), any(active for _, active in pairs)

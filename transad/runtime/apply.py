@@ -26,13 +26,14 @@ _CONDITIONS = frozenset({"condition", "where", "indices", "mask", "axis", "shape
 _WRITERS = ("out", "where")
 
 
-def apply(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
+def apply(function: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`function(*args, **kwargs)`, recorded by `rule`."""
     stack = live()
     if not stack:
         return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
-    if len(args) == 1 and not kwargs and type(args[0]) in _SHORT and rule.partials is not None and args[0].sweep.fast:
-        return _unary(function, rule, args[0])
+    first: Any = args[0] if len(args) == 1 else None
+    if type(first) in _SHORT and not kwargs and rule.partials is not None and first.sweep.fast:
+        return _unary(function, rule, first)
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         outs = args[function.nin:]
         args, kwargs = args[:function.nin], {**kwargs, "out": outs if len(outs) > 1 else outs[0]}
@@ -41,7 +42,7 @@ def apply(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
     return _apply(function, rule, args, kwargs, stack, len(stack))
 
 
-def _into(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
+def _into(function: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The `out=` form: compute, then store through the same machinery as an assignment."""
     from .indexing import load, setitem
     rest = {k: v for k, v in kwargs.items() if k not in _WRITERS}
@@ -51,7 +52,7 @@ def _into(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
         pass
     else:
         rest["where"], where = where, True
-    outs = out if isinstance(out, tuple) else (out,)
+    outs: tuple[Any, ...] = out if isinstance(out, tuple) else (out,)
     stack = live()
     if deepest([args, list(rest.values()), outs], stack, len(stack)) < 0:
         for each in outs:
@@ -71,7 +72,7 @@ def _into(function: Callable, rule: Rule, args: tuple, kwargs: dict) -> Any:
             mask = np.broadcast_to(where, each.shape)
             from .calls import call
             setitem(load(call(np.broadcast_to, value, each.shape), mask) if np.ndim(value) else value, each, mask)
-    return out if not isinstance(out, tuple) or len(out) > 1 else out[0]
+    return outs if len(outs) > 1 else outs[0]
 
 
 def _name(function: Any) -> str:
@@ -156,8 +157,8 @@ def _scalar(value: Any) -> Any:
 def _record_partials(sweep: Sweep, rule: Rule, function: Callable, here: tuple, inner: tuple, out: Any) -> Any:
     parts: PartialParts = partial_parts(rule)
     active = [k for k, value in enumerate(here) if active_in(value, sweep)]
-    wanted = [(k, parts.part(k)) for k in active]
-    if any(part is None for _, part in wanted):
+    wanted = [(k, part) for k in active if (part := parts.part(k)) is not None]
+    if len(wanted) < len(active):
         raise MissingRule(f"{_name(function)} has no derivative rule for argument {active[0]}")
     if KIND[type(out)] != 2:
         return _scalar_partials(sweep, rule, here, inner, out, wanted)

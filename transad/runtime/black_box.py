@@ -167,8 +167,8 @@ class _Again:
         from .records import restore
         y, back = pullback(self._body, *restore(self._saved))
         if not _same(map_tree(_value, y), self._value):
-            raise TransadError("a checkpointed function gave another result when it ran again, so its gradient would be "
-                               "that of another value", code="TA204",
+            raise TransadError("a checkpointed function gave another result when it ran again, so its gradient would "
+                               "be that of another value", code="TA204",
                                instead="draw random numbers outside and pass them in; keep state out of it")
         return back(cotangent)
 
@@ -185,7 +185,7 @@ def _lifted(function: Any, stack: list[Sweep]) -> tuple[Any, tuple]:
         return function, ()
     if not isinstance(function, types.FunctionType):
         _refuse_captured((function,), stack, "checkpoint")
-    from ..passes.record import rewritten
+    from .twin import rewritten
     twin = rewritten(function)
     names, values, cells = [], [], []
     for name, cell in zip(twin.__code__.co_freevars, twin.__closure__ or (), strict=True):

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingRule, NoSource, Place, Unsupported
-from ..passes.record import is_rewritten, rewritten
 from ..rules import load_late
 from ..rules.registry import Rule, find
 from ..source import get_source
@@ -25,6 +24,7 @@ from .activity import reaches_active
 from .apply import apply
 from .memory import before_write
 from .sweep import live
+from .twin import is_rewritten, rewritten
 from .var import KIND
 
 __all__ = ["HANDLERS", "call", "call_rewritten", "handles", "opaque", "opaque_store", "user_place"]
@@ -128,7 +128,7 @@ def _way(function: types.FunctionType) -> str:
 
 def _python(function: types.FunctionType, args: tuple, kwargs: dict) -> Any:
     way = _way(function)
-    if way == "native" or way == "again" and not live():
+    if way == "native" or (way == "again" and not live()):
         return function(*args, **kwargs)
     if way == "library":
         stack = live()
@@ -258,7 +258,7 @@ def user_place() -> Place | None:
 
 def as_callback(function: Any) -> Any:
     """A function to hand to native code, whose own calls are recorded."""
-    if function is None or isinstance(function, types.FunctionType) and is_rewritten(function.__code__):
+    if function is None or (isinstance(function, types.FunctionType) and is_rewritten(function.__code__)):
         return function
     return functools.partial(call, function)
 

@@ -5,9 +5,9 @@ import functools
 import types
 from typing import Any
 
-from ..passes.record import rewritten
 from .inputs import is_differentiable, track
 from .sweep import Sweep
+from .twin import rewritten
 from .var import KIND
 
 __all__ = ["Captured"]
@@ -91,7 +91,7 @@ class Captured:
 def _has_reals(value: Any) -> bool:
     from ..tree import leaves_of
     return is_differentiable(value) and any(
-        isinstance(v, (float, complex)) or KIND[type(v)] == 2 and v.dtype.kind in "fc" for v in leaves_of(value))
+        isinstance(v, (float, complex)) or (KIND[type(v)] == 2 and v.dtype.kind in "fc") for v in leaves_of(value))
 
 
 def _global_names(code: types.CodeType) -> set[str]:

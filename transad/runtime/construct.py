@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .calls import _class_attribute, as_callback, call, is_library, missing, opaque
 from .activity import lower, reaches_active
+from .calls import _class_attribute, as_callback, call, is_library, missing, opaque
 from .indexing import iterate, unpack
 from .methods import convert
 from .sweep import live

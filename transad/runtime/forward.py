@@ -24,7 +24,8 @@ def pushforward(function: Any, args: tuple, kwargs: dict, chosen: list[int | str
     live_ones = [k for k, v in enumerate(values) if is_differentiable(v)]
     positions = [which[k] for k in live_ones if isinstance(which[k], int)]
     names = [which[k] for k in live_ones if isinstance(which[k], str)]
-    live_ones = [which.index(c) for c in (*positions, *names)]
+    chosen_ones: list[Any] = [*positions, *names]
+    live_ones = [which.index(c) for c in chosen_ones]
     y, back = run_pullback(function, args, kwargs, positions, names)  # type: ignore[arg-type]
     out = y[0] if has_aux else y
 

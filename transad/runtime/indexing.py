@@ -136,7 +136,7 @@ def write(value: Any, array: np.ndarray, index: Any) -> None:
         return
     if type(value) is np.ndarray and _is_same_view(value, array, index):
         return
-    if type(value) is np.ndarray and value.base is not None or value is array:
+    if (type(value) is np.ndarray and value.base is not None) or value is array:
         value = _as_numpy_reads(value, array, index, stack)
     before_write(array)
     number = array.dtype.kind in "fc"

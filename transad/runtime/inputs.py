@@ -94,7 +94,7 @@ def track(sweep: Sweep, value: Any, what: str, back: dict[int, tuple[Any, Any, A
     back: what the tracked copies of all arguments of the call stand for, shared among them."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         raise InvalidArgument(f"{what} is an array of objects", instead="give an array of floats")
-    if isinstance(value, np.ma.MaskedArray) or isinstance(value, np.matrix):
+    if isinstance(value, (np.ma.MaskedArray, np.matrix)):
         raise InvalidArgument(f"{what} is a {type(value).__name__}", instead="give an ordinary array")
     integers = not any(_is_active_leaf(v, False) for v in leaves_of(value))
     back = {} if back is None else back

@@ -15,7 +15,7 @@ __all__ = ["from_columns", "from_rows"]
 
 
 def _is_real_leaf(leaf: Any) -> bool:
-    return KIND[type(leaf)] == 2 and leaf.dtype.kind in "fciu" or is_number(plain(leaf))
+    return (KIND[type(leaf)] == 2 and leaf.dtype.kind in "fciu") or is_number(plain(leaf))
 
 
 def _units(leaf: Any) -> list[Any]:

@@ -6,6 +6,7 @@ import functools
 import itertools
 import operator
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -61,19 +62,21 @@ def builtin_method(function: Any, owner: Any, args: tuple, kwargs: dict) -> Any:
         return call(function, *args, **kwargs)
     if owner is itertools.chain and name == "from_iterable":
         return itertools.chain.from_iterable(iterate(i) for i in iterate(args[0]))
-    if isinstance(owner, _CONTAINERS) or isinstance(owner, type) and issubclass(owner, _CONTAINERS):
+    if isinstance(owner, _CONTAINERS) or (isinstance(owner, type) and issubclass(owner, _CONTAINERS)):
         return _container_method(owner, function, name, args, kwargs)
     if type(function) is types.MethodWrapperType and name in _REFERENCE_METHODS:
         return function(*args, **kwargs)
-    if isinstance(owner, collections.abc.Iterator) and type(owner).__module__ in ("builtins", "itertools",
+    if isinstance(owner, Iterator) and type(owner).__module__ in ("builtins", "itertools",
                                                                                     "_collections"):
         return function(*args, **kwargs)
     return opaque(function, args, kwargs)
 
 
-_REFERENCE_METHODS = frozenset("""__setattr__ __getattribute__ __init__ __init_subclass__ __delattr__ __repr__ __str__
-    __hash__ __eq__ __ne__ __format__ __len__ __contains__ __next__ __iter__ __call__ __reduce__ __reduce_ex__ __dir__
-    __sizeof__""".split())
+_REFERENCE_METHODS = frozenset([
+    "__setattr__", "__getattribute__", "__init__", "__init_subclass__", "__delattr__", "__repr__", "__str__",
+    "__hash__", "__eq__", "__ne__", "__format__", "__len__", "__contains__", "__next__", "__iter__", "__call__",
+    "__reduce__", "__reduce_ex__", "__dir__", "__sizeof__"
+])
 _OPERATORS = {f"__{n}__": n for n in ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "matmul", "neg")}
 
 
@@ -90,11 +93,15 @@ def _container_method(obj: Any, function: Any, name: str, args: tuple, kwargs: d
 
 # Arrays
 
-_AS_FUNCTION = frozenset("""all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod
-    cumsum diagonal dot max mean min nonzero prod ptp ravel repeat round searchsorted squeeze std sum swapaxes take
-    trace var""".split())
-_NATIVE = frozenset("setflags view transpose __len__ __array__ __repr__ __str__ __format__ __bool__ getfield "
-                    "__contains__ __int__ __index__".split())
+_AS_FUNCTION = frozenset([
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "compress", "conj",
+    "conjugate", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ptp",
+    "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"
+])
+_NATIVE = frozenset([
+    "setflags", "view", "transpose", "__len__", "__array__", "__repr__", "__str__", "__format__", "__bool__",
+    "getfield", "__contains__", "__int__", "__index__"
+])
 
 
 def array_method(array: np.ndarray, name: str, args: tuple, kwargs: dict) -> Any:
@@ -329,13 +336,13 @@ def _array_ufunc(self: Any, ufunc: Any, how: str, *inputs: Any, **kwargs: Any) -
 
 def _install() -> None:
     for cls in VARS:
-        setattr(cls, "real", _part("real"))
-        setattr(cls, "imag", _part("imag"))
-        setattr(cls, "__copy__", lambda self: self)
-        setattr(cls, "__deepcopy__", lambda self, memo: self)
-        setattr(cls, "__reduce__", lambda self: (type(plain(self)), (plain(self),)))
-        setattr(cls, "__reduce_ex__", lambda self, protocol: (type(plain(self)), (plain(self),)))
-        setattr(cls, "__array_ufunc__", _array_ufunc)
+        cls.real = _part("real")
+        cls.imag = _part("imag")
+        setattr(cls, "__copy__", lambda self: self)  # noqa: B010
+        setattr(cls, "__deepcopy__", lambda self, memo: self)  # noqa: B010
+        setattr(cls, "__reduce__", lambda self: (type(plain(self)), (plain(self),)))  # noqa: B010
+        setattr(cls, "__reduce_ex__", lambda self, protocol: (type(plain(self)), (plain(self),)))  # noqa: B010
+        cls.__array_ufunc__ = _array_ufunc
 
 
 _install()

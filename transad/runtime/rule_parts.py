@@ -104,7 +104,7 @@ def _split(function: Callable) -> list[Any] | None:
 
 def _with_result(function: Any, source: Any, value: ast.expr) -> Any:
     """The rule with `return value` alone and the assignments that it needs; registered so that it has a source."""
-    from ..passes.record import make_function
+    from .twin import make_function
     node = copy.deepcopy(source.node)
     node.decorator_list = []
     needed = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
@@ -117,7 +117,7 @@ def _with_result(function: Any, source: Any, value: ast.expr) -> Any:
     return make_function(function, node, source)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _cached_partials(rule_id: int, function: Callable) -> PartialParts:
     return PartialParts(_BY_ID[rule_id])
 

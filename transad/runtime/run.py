@@ -65,7 +65,8 @@ def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int],
     finally:
         pop(sweep)
     if sweep.written:
-        others = [a for k, a in enumerate(args) if k not in positions] + [v for k, v in kwargs.items() if k not in names]
+        others = [a for k, a in enumerate(args) if k not in positions]
+        others += [v for k, v in kwargs.items() if k not in names]
         refuse_shared_writes(tracked, others)
     for each in tracked:
         each.carry_over()

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Sweep", "live", "push", "pop", "suspended"]
+__all__ = ["Sweep", "live", "pop", "push", "suspended"]
 
 
 class Sweep:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COMPLEX", "KIND", "VARS", "VAR_OF", "PLAIN_OF", "make_var", "plain"]
+__all__ = ["COMPLEX", "KIND", "PLAIN_OF", "VARS", "VAR_OF", "make_var", "plain"]
 
 
 class VarFloat(float):
@@ -120,4 +120,4 @@ class _Kinds(dict):
         return kind
 
 
-KIND = _Kinds({cls: 1 for cls in VARS})
+KIND = _Kinds(dict.fromkeys(VARS, 1))
