@@ -47,9 +47,9 @@ class Expressions:
             if emitted and values:
                 touched = ir.assigned(emitted)
                 stores = any(isinstance(s, ir.Store) for s in ir.walk(emitted))
-                self.buffer, tail = self.buffer[:before], emitted
+                del self.buffer[before:]
                 values = [self.kept(v, touched, stores) for v in values]
-                self.buffer += tail
+                self.buffer += emitted
             values.append(value)
         return values
 

@@ -111,7 +111,7 @@ class Loops:
         for _ in range(12):
             start_names, start_own = set(self.names.taken), set(self.own)
             kinds, slots = dict(self.kinds), [(f, dict(f.slots)) for f in self.frames]
-            head, buffer, count = self.snapshot(), list(self.buffer), len(self.frames)
+            head, length, count = self.snapshot(), len(self.buffer), len(self.frames)
             lowered, constants = dict(self.lowered), dict(self.constants)
             statement = make()
             changes = self.carried(head, statement.body)     # type: ignore[attr-defined]
@@ -119,7 +119,8 @@ class Loops:
                 self.emit_loop(statement)
                 self.close(head)
                 return
-            self.names.taken, self.own, self.kinds, self.buffer = start_names, start_own, kinds, buffer
+            self.names.taken, self.own, self.kinds = start_names, start_own, kinds
+            del self.buffer[length:]
             self.lowered, self.constants = lowered, constants
             del self.frames[count:]
             for frame, known in slots:

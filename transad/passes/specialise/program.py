@@ -259,10 +259,10 @@ def specialise(function: types.FunctionType, arguments: dict[str, Any],
     for key, build in arguments.items():
         frame.vars[key] = build(s, key)
     parameters = list(s.kinds)
-    for label, value in frame.vars.items():
+    for key, value in frame.vars.items():
         if isinstance(value, Val):
             kind = value.kind
-            frame.slots[(label, kind.ndim if isinstance(kind, Array) else -1,
+            frame.slots[(key, kind.ndim if isinstance(kind, Array) else -1,
                          kind.dtype if isinstance(kind, Array) else "")] = show(value.expr)
     s.frame = frame
     s.calls.append(function.__code__)
