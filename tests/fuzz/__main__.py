@@ -25,25 +25,19 @@ def parser() -> argparse.ArgumentParser:
     cli.add_argument("--seed", type=int, default=0, help="first seed")
     cli.add_argument("--size", type=int, help="statements per program, about")
     cli.add_argument(
-        "--features", help="programs: comma list of features; with a leading - all but those; or numba, typed"
+        "--features", help="comma list; with a leading - all but those; or core (also for torture), numba, typed"
     )
     cli.add_argument("--jit", action="store_true", help="compile with Numba")
     cli.add_argument("--order", type=int, default=1, choices=[1, 2], help="2: second derivatives too")
-    cli.add_argument(
-        "--plain", action="store_true", help="do not differentiate: only check the programs themselves"
-    )
+    cli.add_argument("--plain", action="store_true", help="do not differentiate: only check the programs themselves")
     cli.add_argument("--processes", type=int, default=1)
     cli.add_argument("--seconds", type=int, help="limit per program (20; compiled 120)")
     cli.add_argument("--until", help="HH:MM: begin no program after this time")
     cli.add_argument("--show", type=int, default=5, help="how many failing sources to print")
     cli.add_argument("--save", type=Path, help="folder for the sources of failing programs")
-    cli.add_argument(
-        "--show-refused", action="store_true", help="treat refusals as something to show and save"
-    )
+    cli.add_argument("--show-refused", action="store_true", help="treat refusals as something to show and save")
     cli.add_argument("--print", type=int, metavar="SEED", help="print the program of one seed and stop")
-    cli.add_argument(
-        "--reduce", type=int, metavar="SEED", help="shrink the failing program of one seed and stop"
-    )
+    cli.add_argument("--reduce", type=int, metavar="SEED", help="shrink the failing program of one seed and stop")
     return cli
 
 
@@ -94,9 +88,7 @@ def general(detail: str) -> str:
 
 
 def progress(outcomes: Counter, total: int, seed: int) -> None:
-    line = f"{sum(outcomes.values())}/{total} " + " ".join(
-        f"{key} {count}" for key, count in sorted(outcomes.items())
-    )
+    line = f"{sum(outcomes.values())}/{total} " + " ".join(f"{key} {count}" for key, count in sorted(outcomes.items()))
     if sys.stderr.isatty():
         print(f"\r{line}  (seed {seed})", end="", file=sys.stderr, flush=True)
     elif sum(outcomes.values()) % 200 == 0:

@@ -7,6 +7,7 @@ that a program raises nothing the generator did not ask for. Kinds are static: a
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -47,6 +48,19 @@ class Frame:
     pieces: int = 0
 
 
+#: NumPy beyond elementwise functions, sums, products and basic views; left out without the feature "exotic".
+EXOTIC = re.compile(
+    r"np\.(prod|concatenate|cumsum|clip|sort|roll|flip|reshape|take|copyto|ascontiguousarray|asarray|linalg|stack|outer"
+    r"|diagonal|fill_diagonal|transpose|add\.at|subtract|mean)|\.(cumsum|ravel|view|flatten|reshape|mean|transpose)\("
+    r"|axis=|sorted\(|accumulate|\*\*=|\[None\]|\[:, None\]|where=|\.(append|insert|pop|reverse)\(|\{'"
+)
+
+
+def usual(options: list) -> list:
+    """The options without exotic texts (all of them, should nothing remain)."""
+    return [option for option in options if not (isinstance(option, str) and EXOTIC.search(option))] or options
+
+
 PLAIN_NAMES = "r s t u v w z p q e h k2 acc tmp val cur prev total res".split()
 #: Names that a source transformation may want for itself.
 NASTY_NAMES = "d_x d_y saved trip ret returned tape x_tape back g out d_ret t1 s_1 rt np_ trips".split()
@@ -76,7 +90,7 @@ class Builder:
         return self.rng.random() < p
 
     def pick(self, options):
-        return self.rng.choice(list(options))
+        return self.rng.choice(list(options) if self.on("exotic") else usual(list(options)))
 
     def const(self, low: float = -1.0, high: float = 1.0) -> str:
         """A constant with an odd tail, so that comparisons rarely sit on a tie."""

@@ -244,9 +244,7 @@ def an_object(b: Builder) -> bool | None:
     if b.chance(0.5):
         b.emit(f"{name}.step({scalar(b, 1)})")
     if b.chance(0.4):
-        b.emit(
-            b.pick(["{}.level *= {}", "{}.level = {}", "{}.store[1] += {} * 0.3"]).format(name, scalar(b, 0))
-        )
+        b.emit(b.pick(["{}.level *= {}", "{}.level = {}", "{}.store[1] += {} * 0.3"]).format(name, scalar(b, 0)))
     b.emit(
         f"{target} = "
         + b.pick(["{n}.step({v})", "{n}.energy", "{n}.level + {n}.store[-1]", "{n}({v})"]).format(

@@ -65,9 +65,7 @@ def use_list(b: Builder) -> bool | None:
     if name not in b.frame.env:
         grows = [line for line in grows if "+=" not in line]
     shrinks = (
-        []
-        if b.iterating
-        else [f"if len({name}) > 1:\n    {name}.pop()", f"if len({name}) > 2:\n    del {name}[0]"]
+        [] if b.iterating else [f"if len({name}) > 1:\n    {name}.pop()", f"if len({name}) > 2:\n    del {name}[0]"]
     )
     for line in b.pick(fixed + grows * 2 + shrinks).split("\n"):
         b.emit(line)

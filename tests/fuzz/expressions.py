@@ -303,9 +303,7 @@ def paired(b: Builder, shape: tuple[int, ...], depth: int) -> str:
 
 def scaled(b: Builder, shape: tuple[int, ...], depth: int) -> str:
     value, factor = arrays(b, shape, depth - 1), scalar(b, depth - 1)
-    return b.pick(["({}) * ({})", "({}) + ({})", "({}) - ({})", "({}) / (1.4 + abs({}))"]).format(
-        value, factor
-    )
+    return b.pick(["({}) * ({})", "({}) + ({})", "({}) - ({})", "({}) / (1.4 + abs({}))"]).format(value, factor)
 
 
 def one_dimensional(b: Builder, shape: tuple[int, ...], depth: int) -> str:

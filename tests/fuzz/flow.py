@@ -144,9 +144,7 @@ def while_counted(b: Builder) -> bool | None:
     count = b.fresh(b.pick(["n", "m", "count"]))
     limit = b.pick([3, 4, 5])
     b.emit(f"{count} = 0")
-    header = (
-        f"while {count} < {limit} and {condition(b, 0)}:" if b.chance(0.6) else f"while {count} < {limit}:"
-    )
+    header = f"while {count} < {limit} and {condition(b, 0)}:" if b.chance(0.6) else f"while {count} < {limit}:"
     if b.on("walrus") and b.chance(0.15):
         name = b.fresh()
         header = f"while ({name} := {scalar(b, 1)}) > {b.const()} and {count} < {limit}:"
@@ -211,9 +209,7 @@ def attempt(b: Builder) -> bool | None:
             b.emit(line)
         body(b, 1)
     error = {"{": "KeyError", "1": "ZeroDivisionError", "[": "IndexError", "i": "ValueError"}[fault[0]]
-    with b.block(
-        b.pick([f"except {error}:", f"except ({error}, TypeError) as error:", "except Exception:"])
-    ) as caught:
+    with b.block(b.pick([f"except {error}:", f"except ({error}, TypeError) as error:", "except Exception:"])) as caught:
         b.frame.env = {name: kind for name, kind in b.frame.env.items() if name in before}
         body(b, b.pick([1, 2]))
     b.keep_common(tried, caught)

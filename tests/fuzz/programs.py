@@ -15,7 +15,7 @@ from .statements import STATEMENTS, body
 EXPRESSION_FEATURES = (
     "numpy math minmax boolean array2d row_view transpose generators for_enumerate for_zip for_reversed "
     "break continue loop_else mutating_callee tuple_callee recursion nonlocal starred array_containers "
-    "names int_argument container_argument array_result"
+    "names int_argument container_argument array_result exotic"
 ).split()
 FEATURES = sorted({feature for feature, _, _ in STATEMENTS} | set(EXPRESSION_FEATURES))
 
@@ -43,7 +43,8 @@ TYPED = (
     comprehension generators map function_argument nonlocal list array_containers match with assert
 """.split()
 )
-PRESETS = {"numba": NUMBA, "typed": TYPED}
+CORE = [name for name in NUMBA if name not in ("int_argument", "recursion", "reshape")]
+PRESETS = {"core": CORE, "numba": [*NUMBA, "exotic"], "typed": [*TYPED, "exotic"]}
 
 
 @dataclass(frozen=True)

@@ -35,12 +35,7 @@ def shrink_statements(source: str, fails: Callable[[str], bool]) -> str:
 
 
 def statement_edits(tree: ast.Module) -> Iterator[str]:
-    places = [
-        (node, name)
-        for node in ast.walk(tree)
-        for name in BODIES
-        if isinstance(getattr(node, name, None), list)
-    ]
+    places = [(node, name) for node in ast.walk(tree) for name in BODIES if isinstance(getattr(node, name, None), list)]
     for node, name in reversed(places):
         block = getattr(node, name)
         for j in reversed(range(len(block))):
@@ -92,9 +87,7 @@ def expression_edits(source: str) -> list[str]:
             for j, child in enumerate(children):
                 if isinstance(child, ast.expr) and not isinstance(child, (ast.Name, ast.Constant)):
                     for operand in operands(child):
-                        texts.append(
-                            edited(tree, parent, name, j if isinstance(value, list) else None, operand)
-                        )
+                        texts.append(edited(tree, parent, name, j if isinstance(value, list) else None, operand))
     return texts
 
 

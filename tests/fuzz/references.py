@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 
+from .builder import usual
+
 
 class References:
     """The names of one function, and random texts that denote their memory."""
 
     def __init__(self, rng: random.Random, n: int, arrays: list[str], *, main: bool, matrix: bool) -> None:
         self.rng, self.n, self.arrays, self.main, self.matrix = rng, n, arrays, main, matrix
+        self.exotic = True
         self.lines: list[str] = []
         self.depth = 1
         self.scalars = ["s"]
@@ -20,7 +23,7 @@ class References:
 
     # ---- pieces
     def pick(self, options):
-        return self.rng.choice(list(options))
+        return self.rng.choice(list(options) if self.exotic else usual(list(options)))
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p

@@ -174,11 +174,7 @@ def augmented_slice(b: Builder) -> bool | None:
         return False
     spot, shape = chosen
     value = arrays(b, shape, 1) if b.chance(0.75) else scalar(b, 1)
-    b.emit(
-        b.pick(["{} += {} * 0.4", "{} -= {} * 0.4", "{} *= np.cos({})", "{} /= 1.4 + ({})**2"]).format(
-            spot, value
-        )
-    )
+    b.emit(b.pick(["{} += {} * 0.4", "{} -= {} * 0.4", "{} *= np.cos({})", "{} /= 1.4 + ({})**2"]).format(spot, value))
 
 
 @statement("aug_array", 1.2)
@@ -189,11 +185,7 @@ def augmented_array(b: Builder) -> bool | None:
     name = b.pick(names)
     shape = b.kind_of(name).shape
     value = arrays(b, shape, 1) if b.chance(0.7) else scalar(b, 1)
-    b.emit(
-        b.pick(["{} += {} * 0.4", "{} -= {} * 0.3", "{} *= np.cos({})", "{} /= 1.4 + ({})**2"]).format(
-            name, value
-        )
-    )
+    b.emit(b.pick(["{} += {} * 0.4", "{} -= {} * 0.3", "{} *= np.cos({})", "{} /= 1.4 + ({})**2"]).format(name, value))
 
 
 @statement("array", 2)
@@ -243,9 +235,9 @@ def flattened(b: Builder) -> bool | None:
     rows, columns = b.kind_of(source).shape
     name = b.fresh()
     b.emit(
-        b.pick(
-            ["{} = {}.reshape(-1)", "{} = {}.ravel()", "{} = np.reshape({}, (-1,))", "{} = {}.flatten()"]
-        ).format(name, source)
+        b.pick(["{} = {}.reshape(-1)", "{} = {}.ravel()", "{} = np.reshape({}, (-1,))", "{} = {}.flatten()"]).format(
+            name, source
+        )
     )
     b.define(name, array(rows * columns))
 
@@ -306,9 +298,7 @@ def masked_store(b: Builder) -> bool | None:
         b.emit(f"{mask} = {test}")
         value, test = value.replace("MASK", mask), mask
     b.emit(
-        b.pick(["{n}[{t}] = {v}", "{n}[{t}] *= np.sin({v})", "{n}[{t}] += 0.3 * ({v})"]).format(
-            n=name, t=test, v=value
-        )
+        b.pick(["{n}[{t}] = {v}", "{n}[{t}] *= np.sin({v})", "{n}[{t}] += 0.3 * ({v})"]).format(n=name, t=test, v=value)
     )
 
 

@@ -292,25 +292,30 @@ class Torture(References):
         )
 
 
-def callee(rng: random.Random, number: int, n: int) -> tuple[str, int, str]:
+def callee(rng: random.Random, number: int, n: int, exotic: bool) -> tuple[str, int, str]:
     """A helper that writes to its parameters and returns one of them, a view, or new memory."""
     params = ["p", "q", "r"][: rng.choice([1, 2, 2, 3])]
     writer = Torture(rng, n, params, main=False, matrix=False)
+    writer.exotic = exotic
     writer.body(rng.choice([1, 2, 3]))
     writer.emit(f"return {writer.whole(0.25)}")
     header = f"def step{number}({', '.join(params)}, s):"
     return f"step{number}", len(params), "\n".join([header, *writer.lines])
 
 
-def generate(seed: int, size: int = 10) -> Program:
-    """The torture of this seed: about `size` statements, nested ones not counted."""
+def generate(seed: int, size: int = 10, exotic: bool = True) -> Program:
+    """The torture of this seed: about `size` statements, nested ones not counted.
+
+    Not exotic: only what basic indexing and elementwise arithmetic can do to memory.
+    """
     rng = random.Random(f"torture {seed}")
     n = rng.choice([3, 4, 4, 5])
     matrix, arrays = rng.random() < 0.4, ["a", "b", "c", "d"][: rng.choice([2, 3, 3, 4])]
     writer = Torture(rng, n, arrays, main=True, matrix=matrix)
+    writer.exotic = exotic
     pieces = []
     for number in range(rng.choice([0, 1, 2])):
-        name, count, text = callee(rng, number, n)
+        name, count, text = callee(rng, number, n, exotic)
         writer.callees[name] = count
         pieces.append(text)
     start_names(writer)
@@ -338,7 +343,12 @@ def vector_of(rng: random.Random, n: int) -> str:
 
 def start_names(writer: Torture) -> None:
     """Binds each name, and a longer buffer that overlapping windows are taken from."""
-    writer.emit("big = np.concatenate((x, y))" if writer.chance(0.7) else f"big = np.zeros({2 * writer.n})")
+    if not writer.chance(0.7):
+        writer.emit(f"big = np.zeros({2 * writer.n})")
+    elif writer.exotic:
+        writer.emit("big = np.concatenate((x, y))")
+    else:
+        writer.emit(f"big = np.zeros({2 * writer.n})", f"big[:{writer.n}] = x", f"big[{writer.n}:] = y")
     sources = [
         "x",
         "x",

@@ -29,14 +29,12 @@ class Task:
     def source(self, seed: int) -> str:
         size = {} if self.size is None else {"size": self.size}
         if self.kind == "torture":
-            return torture.generate(seed, **size).source
+            return torture.generate(seed, **size, exotic=self.features is None).source
         chosen = programs.select(self.features) if self.features else None
         return programs.generate(seed, chosen, **size).source
 
     def verdict(self, source: str, name: str, folder: Path) -> Verdict:
-        return judge(
-            source, name, folder, jit=self.jit, plain=self.plain, order=self.order, seconds=self.seconds
-        )
+        return judge(source, name, folder, jit=self.jit, plain=self.plain, order=self.order, seconds=self.seconds)
 
 
 def serve(task: Task, pipe) -> None:
@@ -67,9 +65,7 @@ class Worker:
         self.process.join()
 
 
-def run(
-    task: Task, seeds: list[int], count: int, until: float | None = None
-) -> Iterator[tuple[int, Verdict]]:
+def run(task: Task, seeds: list[int], count: int, until: float | None = None) -> Iterator[tuple[int, Verdict]]:
     """Verdicts as they come. `until` is a time (seconds since the epoch) at which no new seed is begun."""
     if count <= 1:
         with tempfile.TemporaryDirectory() as folder:
@@ -94,9 +90,7 @@ def spread(task: Task, seeds: Iterator[int], workers: list[Worker], until: float
                         verdict = worker.pipe.recv()
                     except EOFError:
                         worker.process.join()
-                        verdict = Verdict(
-                            "crash", f"the process died with exit code {worker.process.exitcode}"
-                        )
+                        verdict = Verdict("crash", f"the process died with exit code {worker.process.exitcode}")
                         workers[workers.index(worker)] = worker = Worker(task)
                 elif time.monotonic() > worker.deadline:
                     worker.stop()
