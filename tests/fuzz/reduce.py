@@ -81,7 +81,7 @@ def expression_edits(source: str) -> list[str]:
     """The source with one expression replaced by one of its operands."""
     tree = ast.parse(source)
     texts = []
-    for parent in ast.walk(tree):
+    for parent in (node for top in tree.body if not is_arguments(top) for node in ast.walk(top)):
         for name, value in ast.iter_fields(parent):
             children = value if isinstance(value, list) else [value]
             for j, child in enumerate(children):
@@ -89,6 +89,11 @@ def expression_edits(source: str) -> list[str]:
                     for operand in operands(child):
                         texts.append(edited(tree, parent, name, j if isinstance(value, list) else None, operand))
     return texts
+
+
+def is_arguments(statement: ast.stmt) -> bool:
+    """`ARGS = ...`: the kinds of the arguments stay as they are."""
+    return isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "ARGS"
 
 
 def edited(tree: ast.Module, parent: ast.AST, name: str, j: int | None, operand: ast.expr) -> str:
