@@ -228,3 +228,42 @@ def test_zero_cotangents_win():
     g = transad.grad(lambda x: np.sum((x ** 0.5)[x > 0]))(np.array([0.0, 4.0]))
     assert g.tolist() == [0.0, 0.25]
     assert math.isnan(transad.grad(lambda x: x * math.nan)(1.0))
+
+
+def test_draws_of_location_and_scale():
+    def f(m, s):
+        rng = np.random.default_rng(1)
+        return rng.normal(m, s) + np.sum(rng.uniform(m, s * 3, size=3) * rng.exponential(s, 3)) + rng.gumbel(m)
+    agree(f, (0.3, 0.7))
+    with pytest.raises(transad.MissingRule, match="gamma"):
+        transad.grad(lambda a: np.random.default_rng(1).gamma(a))(2.0)
+
+
+def test_numba_objects():
+    numba = pytest.importorskip("numba")
+
+    @numba.vectorize
+    def square(a, b):
+        return a * b * b
+
+    @numba.njit
+    def total(x):
+        items = numba.typed.List()
+        for v in x:
+            items.append(v * v)
+        return sum(items)
+    agree(lambda x, s: np.sum(square(x, s)) + total(x) + square(s, 2.0), (X, 0.6), forward=False)
+
+    @numba.guvectorize([(numba.float64[:], numba.float64[:])], "(n)->(n)")
+    def double(a, out):
+        for i in range(a.shape[0]):
+            out[i] = a[i] * 2
+    with pytest.raises(transad.MissingRule, match="double"):
+        transad.grad(lambda x: np.sum(double(x)))(X)
+
+
+def test_every_adjoint_can_be_differentiated_again():
+    """A function on the tape outside the modules that are rewritten would lose second derivatives silently."""
+    from transad.runtime import adjoints, calls
+    for name in adjoints.__all__:
+        assert getattr(adjoints, name).__module__.startswith(calls._DIFFERENTIATED_AGAIN)

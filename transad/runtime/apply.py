@@ -35,7 +35,7 @@ def apply(function: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, An
     if type(first) in _SHORT and not kwargs and rule.partials is not None and first.sweep.fast:
         return _unary(function, rule, first)
     if isinstance(function, np.ufunc) and len(args) > function.nin:
-        outs = args[function.nin:]
+        outs: Any = args[function.nin:]
         args, kwargs = args[:function.nin], {**kwargs, "out": outs if len(outs) > 1 else outs[0]}
     if kwargs and kwargs.get("out") is not None:
         return _into(function, rule, args, kwargs)
@@ -52,7 +52,7 @@ def _into(function: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, An
         pass
     else:
         rest["where"], where = where, True
-    outs: tuple[Any, ...] = out if isinstance(out, tuple) else (out,)
+    outs: Any = out if isinstance(out, tuple) else (out,)
     stack = live()
     if deepest([args, list(rest.values()), outs], stack, len(stack)) < 0:
         for each in outs:

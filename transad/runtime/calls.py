@@ -22,6 +22,7 @@ from ..rules.registry import Rule, find
 from ..source import get_source
 from .activity import reaches_active
 from .apply import apply
+from .foreign import drawn, is_numba, numba_call
 from .memory import before_write
 from .sweep import live
 from .twin import is_rewritten, rewritten
@@ -63,6 +64,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if handler is not None:
         return handler(function, args, kwargs)
     if isinstance(function, type):
+        if is_numba(function) or type(function).__name__ == "JitClassType":
+            return numba_call(function, args, kwargs)
         from .construct import construct
         return construct(function, args, kwargs)
     return _other(function, args, kwargs)
@@ -154,7 +157,14 @@ def _is_generated(function: types.FunctionType) -> bool:
 
 
 def _bound(function: types.MethodType, args: tuple, kwargs: dict) -> Any:
-    return call(function.__func__, function.__self__, *args, **kwargs)
+    if isinstance(function.__func__, (types.FunctionType, functools.partial)) or not _is_generator(function.__self__):
+        return call(function.__func__, function.__self__, *args, **kwargs)
+    return opaque(function, args, kwargs)
+
+
+def _is_generator(owner: Any) -> bool:
+    """Whether an object draws random numbers for NumPy."""
+    return isinstance(owner, (np.random.Generator, np.random.RandomState))
 
 
 def _other(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -163,9 +173,8 @@ def _other(function: Any, args: tuple, kwargs: dict) -> Any:
     if kind.__module__.split(".")[0] == "transad":
         inside = getattr(function, "_called_inside", None)
         return function(*args, **kwargs) if inside is None else call(inside, *args, **kwargs)
-    python = getattr(function, "py_func", None)
-    if isinstance(python, types.FunctionType):
-        return call(python, *args, **kwargs)
+    if is_numba(function):
+        return numba_call(function, args, kwargs)
     implementation = getattr(function, "_implementation", None)
     if isinstance(implementation, types.FunctionType):
         if not reaches_active((args, kwargs), live()):
@@ -199,6 +208,10 @@ def opaque(function: Any, args: tuple, kwargs: dict) -> Any:
     """Call natively if nothing active can be reached from the arguments; refuse otherwise."""
     stack = live()
     if stack and reaches_active((args, kwargs, function), stack):
+        if _is_generator(getattr(function, "__self__", None)):
+            draw = drawn(function, args, kwargs)
+            if draw is not None:
+                return draw
         raise missing(function)
     guard(args, kwargs)
     return function(*args, **kwargs)

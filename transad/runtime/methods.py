@@ -181,7 +181,8 @@ def to_python(value: Any) -> Any:
 def _tolist(array: np.ndarray) -> Any:
     if array.ndim == 0:
         return _item(array)
-    return [_tolist(v) if isinstance(v, np.ndarray) else to_python(v) for v in (load(array, k) for k in range(len(array)))]
+    rows = [load(array, k) for k in range(len(array))]
+    return [_tolist(v) if isinstance(v, np.ndarray) else to_python(v) for v in rows]
 
 
 def _fill(array: np.ndarray, value: Any) -> None:

@@ -1,7 +1,8 @@
 """Python's operators on values that may be active.
 
 `add(a, b)` is `a + b`. Where neither operand is active, an array or a user's object, it is exactly that. Two
-plain-float Vars of the outermost sweep go a short way (one tape entry, partials at hand); everything else through the rules.
+plain-float Vars of the outermost sweep go a short way (one tape entry, partials at hand); everything else through the
+rules.
 The four short ways are made from one text because a shared function would cost a call on each operation.
 """
 from __future__ import annotations
