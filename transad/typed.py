@@ -49,7 +49,8 @@ class Typed:
 
     def inputs(self, leaves: list[Any], cells: tuple) -> list[Any] | None:
         """All arguments of `f_fwd`; None if overlapping memory is written, which only the recorded path follows."""
-        values = [*leaves, *(c.cell_contents for c in cells), *self.built.held]
+        captured = [leaf for c in cells for leaf in described(c.cell_contents)[1]]
+        values = [*captured, *leaves, *self.built.held]
         if self.built.writes:
             arrays = [v for v in values if isinstance(v, np.ndarray)]
             for k, a in enumerate(arrays):
