@@ -55,7 +55,8 @@ def _shape(value: Any, leaves: list[Any]) -> Shape | None:
     known = kind_of(value)
     if known is not None:
         leaves.append(value)
-        return Shape("leaf", known)
+        flat = isinstance(known, Array) and known.ndim == 0        # neither a number nor a row of them
+        return None if flat else Shape("leaf", known)
     if isinstance(value, _STATIC):
         return Shape("static", value=value)
     wrapped = getattr(value, "__wrapped__", None)

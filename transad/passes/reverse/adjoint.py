@@ -142,17 +142,27 @@ class Adjoint:
             if self.d(version) == d:
                 own += terms
             else:
-                out.append(self.add_scalar(self.d(version), total(terms), self.through(terms, state)))
+                out.append(self.add_scalar(self.d(version), self.number(terms), self.through(terms, state)))
         for leaf, terms in found.loads:
-            out += self.add_load(leaf, total(terms), s)
+            whole = isinstance(self.values.kind(leaf), Array)
+            out += self.add_load(leaf, total(terms) if whole else self.number(terms), s)
         for version, terms in found.arrays.items():
             out += self.add_array(version, terms, s)
         if own:
-            value = total(own)
+            value = self.number(own)
             self.live[d] = self.through(own, state)
             if show(value) != d:
                 out.append(Let(d, value))
         return out
+
+    def number(self, terms: list[Term]) -> Node:
+        """The contribution to a number; what comes from arrays that it was broadcast to is summed."""
+        arrays = [t for t in terms if self.rank(t.node())]
+        numbers = [t for t in terms if not self.rank(t.node())]
+        if not arrays:
+            return total(numbers)
+        summed = call("summed", total(arrays))
+        return _plus(summed, total(numbers)) if numbers else summed
 
     def through(self, terms: list[Term], state: str) -> str:
         """How sure a contribution is to be non-zero: a product may be zero by its other factors."""
@@ -161,8 +171,6 @@ class Adjoint:
         return "maybe" if state == "maybe" else "product"
 
     def add_scalar(self, d: str, value: Node, state: str = "product") -> Statement:
-        if self.is_array_node(value):
-            value = call("summed", value)
         if d in self.live:
             self.live[d] = min(self.live[d], state, key=_SURE.index)
             return Let(d, _plus(name(d), value))
@@ -238,8 +246,6 @@ class Adjoint:
             return [Let(view, place), Store(view, [], call("unbroadcast", value, name(view))
                                             if self.is_array_node(value) else value, "+")]
         items = place.slice.elts if isinstance(place.slice, gast.Tuple) else [place.slice]
-        if self.is_array_node(value):
-            value = call("summed", value)
         return [Store(place.value.id, list(items), value, "+")]
 
     def add_array(self, version: str, terms: list[Term], s: Statement) -> Block:

@@ -190,7 +190,8 @@ class Statements:
         return value
 
     def storable(self: Specialiser, owner: Val, target: Node) -> tuple[Val, list[Node]]:
-        index = self.index_items(target.slice, target)
+        assert isinstance(owner.kind, Array)
+        index = self.without_ellipsis(self.index_items(target.slice, target), owner.kind.ndim, target)
         if isinstance(owner.expr, gast.Subscript) and all(self.is_int(i) for i in index):
             base, first = self.split_view(owner.expr)
             if base is not None and isinstance(owner.kind, Array):
@@ -204,15 +205,15 @@ class Statements:
             owner = self.eval(s.target.value)
             if not is_array(owner):
                 raise NotTyped("only elements of arrays are assigned here", s)
-            value = self.eval(s.value)
-            if op not in "+-*/":
-                current = self.eval(s.target)
+            before = len(self.buffer)
+            current, value = self.eval_all([s.target, s.value])
+            changes = any(isinstance(x, ir.Store) for x in ir.walk(self.buffer[before:]))
+            if op not in "+-*/" or changes:        # Python reads the target before it evaluates the right side
                 self.store(s.target, self.binary(s.op, current, value, s), "")
             else:
                 self.store(s.target, value, op)
             return
-        current = self.eval(s.target)
-        value = self.eval(s.value)
+        current, value = self.eval_all([s.target, s.value])
         if is_array(current):
             if op not in "+-*/" or not isinstance(current.expr, gast.Name) or not isinstance(value, Val):
                 raise NotTyped(f"{op}= on a whole array is not typed", s)
