@@ -310,6 +310,7 @@ def one_dimensional(b: Builder, shape: tuple[int, ...], depth: int) -> str:
     length = shape[0]
     value = arrays(b, shape, depth - 1)
     forms = [
+        "({})[::-1] * 0.7",
         "np.cumsum({}) * 0.3",
         "np.roll({}, 1)",
         "np.concatenate([({})[1:], ({})[:1]])",
