@@ -349,9 +349,9 @@ def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> 
 
 
 def source(function: Callable, *args: Any, **options: Any) -> str:
-    """The text of the derivative code for arguments like `args`."""
-    typed = _typed()
-    if typed is not None and hasattr(typed, "source"):
-        return typed.source(unwrapped(function), args, options={**options_of(function), **options})
-    from .passes.record import rewritten_text
-    return rewritten_text(unwrapped(function))
+    """The text of the derivative code for arguments like `args`; assumed kinds where there are none.
+
+    mode ("reverse", "joint", "pullback", "primal"), wrt (names or positions), signature, after: see `transad.show`.
+    """
+    from .show import source as shown
+    return shown(function, *args, **options)

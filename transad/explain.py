@@ -98,7 +98,7 @@ def _typed(plan: Plan) -> list[str]:
     pair = plan.state.pair
     out = ["  path: typed. Derivative text is emitted for these kinds (transad show); jit=True compiles it."]
     calls = sorted({_called(s) for s in walk(plan.state.pair.forward) if isinstance(s, Do)} - {""})
-    tapes = {name: line for name, line in _tapes(pair)}
+    tapes = dict(_tapes(pair))
     if tapes:
         out += ["  taped in loops:", *_table((_taped_name(n), line) for n, line in tapes.items())]
     else:
@@ -158,7 +158,7 @@ def _loops_around(block: Block, tape: str, loops: list[Statement]) -> list[State
     for s in block:
         stored = isinstance(s, Store) and s.array == tape and bool(loops)
         appended = isinstance(s, Do) and show(s.value).startswith(f"{tape}.append(")
-        if stored or appended or isinstance(s, Let) and s.name == tape and bool(loops):
+        if stored or appended or (isinstance(s, Let) and s.name == tape and bool(loops)):
             return loops
         inner = [*loops, s] if isinstance(s, For | While) else loops
         for b in blocks(s):

@@ -106,7 +106,7 @@ def _plain(function: Any) -> tuple[types.FunctionType, tuple]:
     """The Python function behind a callable; that of `__call__` for an object."""
     found = plain_function(function)
     if found is None and not isinstance(function, type):
-        method = getattr(type(function), "__call__", None)
+        method = vars(type(function)).get("__call__")
         found = (method, (function,)) if isinstance(method, types.FunctionType) else None
         inner = getattr(function, "__wrapped__", getattr(function, "func", None))
         if inner is not None and plain_function(unwrapped(inner)) is not None:

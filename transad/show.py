@@ -1,18 +1,20 @@
 """The text of a derivative, as `transad show` and `f.source()` give it.
 
->>> def f(x, y):
-...     return x * y
->>> print(source(f, 2.0, 3.0, wrt="x, y"))
-def f_fwd(x, y):
-    return x * y, (y, x)
+>>> def f(x):
+...     s = x * x
+...     return 3.0 * s
+>>> print(source(f, 2.0))
+def f_fwd(x):
+    s = x * x
+    return 3.0 * s, (x,)
 <BLANKLINE>
 <BLANKLINE>
-def f_rev(saved, d_y_1):
-    y, x = saved
-    # return x * y
-    d_x = d_y_1 * y
-    d_y = d_y_1 * x
-    return d_x, d_y
+def f_rev(saved, d_y):
+    x, = saved
+    d_s = 3.0 * d_y
+    # s = x * x
+    d_x = 2.0 * d_s * x
+    return d_x
 <BLANKLINE>
 
 What is printed is what runs. Where a function is recorded rather than compiled, its rewritten text is printed under

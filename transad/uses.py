@@ -24,8 +24,8 @@ from transad.source import get_source
 __all__ = ["Use", "uses"]
 
 _ARRAY_ATTRIBUTES = {"size", "ndim", "dtype", "flat", "real", "imag", "strides", "nbytes", "itemsize", "base", "flags"}
-_REDUCTIONS = {"sum", "mean", "prod", "max", "min", "std", "var", "median", "cumsum", "sort", "argmax", "argmin", "norm",
-               "average"}
+_REDUCTIONS = {"sum", "mean", "prod", "max", "min", "std", "var", "median", "cumsum", "sort", "argmax", "argmin",
+               "norm", "average"}
 _SAME = {"copy", "asarray", "array", "ascontiguousarray", "zeros_like", "empty_like", "ones_like", "atleast_1d"}
 _DEPTH = 4
 
@@ -162,14 +162,14 @@ class _Finder(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         label = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         plain = [a for a in node.args if isinstance(a, ast.Name)]
-        if label == "range" or label in ("zeros", "ones", "empty", "full", "eye", "prange") and node.args:
+        if label == "range" or (label in ("zeros", "ones", "empty", "full", "eye", "prange") and node.args):
             first = node.args if label in ("range", "prange") else _elements(node.args[0])
             for a in first:
                 self.index(a)
         elif label == "len":
             for a in plain:
                 self.of(a.id).at_least(1)
-        elif label in _REDUCTIONS and isinstance(node.func, ast.Attribute) or label == "sum":
+        elif (label in _REDUCTIONS and isinstance(node.func, ast.Attribute)) or label == "sum":
             self.reduced += [n.id for a in node.args[:1] for n in _arithmetic(a)]
         elif isinstance(node.func, ast.Name):
             self.called(node, label)
