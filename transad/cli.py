@@ -34,7 +34,7 @@ def _parser() -> argparse.ArgumentParser:
                       help="reverse (default): the pair of sweeps; joint: with value and gradient in one; pullback: "
                            "with a function that returns (y, back); primal: what the forward sweep is made from")
     show.add_argument("--after", metavar="PASS", help="print the program after one pass of the compiler")
-    show.add_argument("--side-by-side", action="store_true", help="your source on the left, the derivative on the right")
+    show.add_argument("--side-by-side", action="store_true", help="your source left, the derivative right")
     show.add_argument("-o", "--output", metavar="FILE", help="write the text to a file")
     show.add_argument("--color", "--colour", choices=("auto", "always", "never"), default="auto",
                       help="default auto: on a terminal, unless NO_COLOR is set (needs Pygments)")
@@ -207,7 +207,7 @@ def _where(problem: Exception) -> str:
 
 
 def _rules(options: argparse.Namespace) -> int:
-    from transad.rules.catalogue import entries, markdown, matching
+    from transad.rules.catalogue import every_name, markdown, matching
     from transad.targets import near
     if options.markdown:
         print(markdown(), end="")
@@ -215,7 +215,7 @@ def _rules(options: argparse.Namespace) -> int:
     found = matching(options.pattern)
     if not found:
         raise Usage(f"no rule matches {options.pattern}",
-                    near(options.pattern.strip("*?"), [e.name for e in entries()]))
+                    near(options.pattern.strip("*?"), every_name()))
     rows = [("function", "rule", "modes", "compiled", "notes")]
     rows += [(e.name, e.form, e.modes, "yes" if e.compiled else "no", e.notes) for e in found]
     wide = [max(len(r[c]) for r in rows) for c in range(4)]

@@ -49,7 +49,7 @@ class Refused:
 class Plan:
     """One function, the shapes of its arguments, and what came of it. `state` is None where no pass ran."""
 
-    function: types.FunctionType
+    function: Any                    # a plain Python function
     source: Source
     arguments: list[Assumed]
     wanted: list[str]
@@ -195,14 +195,14 @@ def _compiled(plan: Plan) -> Refused | None:
 
 
 def _lowered(source: Source) -> dict[str, str]:
+    """The function after the first pass, which runs inside `specialise`."""
     import ast
-
-    import gast
-    tree = source.tree
-    if not isinstance(tree, gast.FunctionDef):
+    if not isinstance(source.node, ast.FunctionDef):
         return {}
+    import gast
+    names = {n.id for n in ast.walk(source.node) if isinstance(n, ast.Name)}
     try:
-        new = lower_exits(tree, Names({n.id for n in gast.walk(tree) if isinstance(n, gast.Name)}))
-        return {"lower_exits": ast.unparse(ast.fix_missing_locations(gast.gast_to_ast(new)))}
+        new = gast.gast_to_ast(lower_exits(source.tree, Names(names)))
+        return {"lower_exits": ast.unparse(ast.fix_missing_locations(new))}
     except (NotTyped, Unsupported):
         return {}

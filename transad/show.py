@@ -91,7 +91,7 @@ def text_of(plan: Plan, mode: str = "reverse", after: str | None = None) -> str:
         return textwrap.dedent(plan.source.text) if mode == "primal" else _recorded(plan)
     assert plan.state is not None
     if mode == "primal":
-        return primal(plan.state)
+        return primal(plan)
     if mode == "joint":
         return plan.state.text
     pair = plan.state.text.partition(f"\n\n\ndef {plan.label}_joint(")[0] + "\n"
@@ -116,9 +116,11 @@ def _recorded(plan: Plan) -> str:
     return head + rewritten_text(plan.function) + "\n"
 
 
-def primal(state: State) -> str:
+def primal(plan: Plan) -> str:
     """The program in normal form, one kind per name, as a function."""
-    fresh = State(state.function, state.arguments, state.captured, state.wanted)
+    state = plan.state
+    assert state is not None
+    fresh = State(plan.function, state.arguments, state.captured, state.wanted)
     PASSES[0][1](fresh)
     p = fresh.program
     lines = _Lines(Pair(p.name, p.parameters, p.body, p.results, [], [], [], [], p.kinds), comments=False)

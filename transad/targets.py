@@ -155,6 +155,7 @@ def _bare(name: str) -> Any:
         raise Usage(f"{name} is in several modules; say which", [f"{f}:{q}" for f, q in hits][:12])
     module, _, last = name.rpartition(".")
     if module and last.isidentifier():
+        _first_on_path(Path.cwd())
         try:
             spec = importlib.util.find_spec(module)
         except (ImportError, ValueError):

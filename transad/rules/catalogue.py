@@ -7,6 +7,8 @@ from __future__ import annotations
 import fnmatch
 import functools
 import importlib
+import linecache
+import math
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ import numpy as np
 from transad.rules import load
 from transad.rules.registry import Rule, registered
 
-__all__ = ["Entry", "entries", "markdown", "matching", "names_of"]
+__all__ = ["Entry", "entries", "every_name", "markdown", "matching", "names_of"]
 
 _NAMESPACES = (("math", "math"), ("np", "numpy"), ("np.linalg", "numpy.linalg"), ("np.fft", "numpy.fft"),
                ("operator", "operator"), ("scipy.special", "scipy.special"), ("scipy.linalg", "scipy.linalg"),
@@ -96,20 +98,55 @@ def _notes(rule: Rule, aliases: list[str]) -> str:
     return "; ".join(parts)
 
 
-def entries() -> list[Entry]:
-    """The whole catalogue, sorted by name; SciPy's part where SciPy is installed."""
+def entries(pattern: str | None = None) -> list[Entry]:
+    """The catalogue (or the part that matches), sorted by name; SciPy's where SciPy is installed."""
     _importable()
     load()
-    from transad.passes.specialise.numpy_table import NAMES
     out = []
     for rule in registered():
-        name, *aliases = names_of(rule.function)
-        if not name.startswith(_SHOWN) and "." in name:      # helpers of the rules themselves, and rules of users
+        names = names_of(rule.function)
+        if not names[0].startswith(_SHOWN) and "." in names[0]:      # helpers of the rules, and rules of users
+            continue
+        if pattern and not any(_fits(n, pattern) for n in names):
             continue
         modes = "zero" if rule.nondiff else "reverse, forward, second order"
-        out.append(Entry(name, _form(rule), modes, rule.function in NAMES if _hashable(rule.function) else False,
-                         _notes(rule, aliases), tuple(aliases)))
+        out.append(Entry(names[0], _form(rule), modes, compiles(rule), _notes(rule, names[1:]), tuple(names[1:])))
     return sorted(out, key=lambda e: (e.name.lower(), e.name))
+
+
+def compiles(rule: Rule) -> bool:
+    """Whether the function may occur in compiled text: tried on the points of its rule, with numbers and arrays as
+    arguments and the rest spelled out."""
+    from transad.passes.specialise.numpy_table import NAMES
+    label = NAMES.get(rule.function) if _hashable(rule.function) else None
+    if label is None or rule.nondiff:
+        return label is not None
+    keywords = rule.keywords or [{}] * len(rule.points)
+    return any(_typed(label, point, words) for point, words in zip(rule.points, keywords, strict=False))
+
+
+def _typed(label: str, point: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+    from transad.errors import TransadError
+    from transad.plan import planned
+    values: list[Any] = []
+
+    def spelled(v: Any) -> str:
+        if isinstance(v, float | np.ndarray):
+            values.append(v)
+            return f"a{len(values) - 1}"
+        if isinstance(v, list | tuple):
+            return f"({''.join(spelled(x) + ', ' for x in v)})"
+        return repr(v)
+    inner = ", ".join([*map(spelled, point), *(f"{k}={v!r}" for k, v in keywords.items())])
+    text = f"def f({', '.join(f'a{k}' for k in range(len(values)))}):\n    return {label}({inner})\n"
+    file = f"<{label} of the catalogue>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space: dict[str, Any] = {"np": np, "math": math}
+    try:
+        exec(compile(text, file, "exec"), space)
+        return planned(space["f"], tuple(values)).path == "typed"
+    except (SyntaxError, TransadError):
+        return False
 
 
 def _hashable(value: Any) -> bool:
@@ -120,17 +157,25 @@ def _hashable(value: Any) -> bool:
     return True
 
 
-def matching(pattern: str | None) -> list[Entry]:
-    """The entries whose name contains the pattern, or matches it if it has wildcards."""
-    everything = entries()
-    if not pattern:
-        return everything
+def _fits(name: str, pattern: str) -> bool:
     wanted = pattern.replace("numpy.", "np.")
-    spellings = {e.name: [s for n in (e.name, *e.aliases) for s in (n, _last(n))] for e in everything}
     if any(c in wanted for c in "*?["):
-        return [e for e in everything if any(fnmatch.fnmatchcase(s, wanted) for s in spellings[e.name])]
-    exact = [e for e in everything if wanted in spellings[e.name]]
-    return exact + [e for e in everything if any(wanted in s for s in spellings[e.name]) and e not in exact]
+        return fnmatch.fnmatchcase(name, wanted) or fnmatch.fnmatchcase(_last(name), wanted)
+    return wanted in name
+
+
+def matching(pattern: str | None) -> list[Entry]:
+    """The entries whose name contains the pattern, or matches it if it has wildcards; whole names first."""
+    found = entries(pattern)
+    wanted = (pattern or "").replace("numpy.", "np.")
+    return sorted(found, key=lambda e: not any(wanted in (n, _last(n)) for n in (e.name, *e.aliases)))
+
+
+def every_name() -> list[str]:
+    """The names of all functions with a rule."""
+    _importable()
+    load()
+    return [n for rule in registered() for n in names_of(rule.function)]
 
 
 def _last(name: str) -> str:
