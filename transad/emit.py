@@ -10,7 +10,7 @@ from transad.quote import Node, names_in, show
 
 HELPERS = ("stop_gradient", "share_of_larger", "share_of_sum", "quotient", "power_x", "power_y", "unbroadcast",
            "stretched", "summed", "copy_to", "gather", "scatter_add", "take_scattered", "share_of_extreme",
-           "keep_zero", "digamma")
+           "keep_zero", "digamma", "record_array", "replayed_1", "replayed_2", "replayed_3")
 
 
 class _Lines:

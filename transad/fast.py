@@ -15,6 +15,7 @@ from transad.describe import Shape
 from transad.kinds import Scalar
 from transad.options import Options
 from transad.passes.specialise.values import Val
+from transad.runtime.kernels import ItemFailed
 from transad.runtime.sweep import _local
 from transad.typed import MISS, Refusal, Typed, find
 
@@ -71,7 +72,8 @@ class Fast:
         leaves = all(s.kind == "leaf" for s in typed.shapes) and len(typed.shapes) == len(args)
         if not plain or not built.structure.kind.real or not leaves or built.writes or built.held:
             return None, ()
-        return self.runner(typed), typed.dependencies
+        run = self.runner(typed)
+        return run if typed.built.chain is None else _followed(run), typed.dependencies
 
     def runner(self, typed: Typed) -> Callable[..., Any]:
         """The joint sweep, made to return the gradient in the form that was asked for."""
@@ -93,6 +95,16 @@ class Fast:
 
 def _is_number(shape: Shape) -> bool:
     return isinstance(shape.leaf, Scalar)
+
+
+def _followed(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The call; where an item of a map failed, the general way finds out why."""
+    def call(*args: Any) -> Any:
+        try:
+            return run(*args)
+        except ItemFailed:
+            return MISS
+    return call
 
 
 def _tupled(y: Any, g: Any) -> Any:

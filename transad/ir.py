@@ -63,7 +63,8 @@ class Phi:
 
 @dataclass(eq=False)
 class For(Statement):
-    """`for var in range(start, stop, step)`; nothing in the body assigns `var`."""
+    """`for var in range(start, stop, step)`; nothing in the body assigns `var`. `mapped`: the trips are the items of a
+    map, a comprehension or a `prange`."""
 
     var: str
     start: Node
@@ -71,6 +72,7 @@ class For(Statement):
     step: int
     body: Block
     phis: list[Phi] = field(default_factory=list)
+    mapped: bool = field(default=False, kw_only=True)
 
 
 @dataclass(eq=False)

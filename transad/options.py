@@ -13,11 +13,14 @@ _KNOWN = {"jit", "strict", "path", "mode", "parallel", "threads", "chunk", "memo
 @dataclass(frozen=True)
 class Options:
     """`jit`: compile with Numba. `strict`: no reassociation of sums and no contraction in compiled code.
-    `path`: auto | typed | recorded (also by the environment variable TRANSAD_PATH)."""
+    `path`: auto | typed | recorded (also by the environment variable TRANSAD_PATH).
+    `parallel`: maps as kernels. `threads`: how many threads a map may use, None for all of Numba's."""
 
     jit: bool = False
     strict: bool = False
     path: str = "auto"
+    parallel: bool = True
+    threads: int | None = None
 
     @staticmethod
     def of(given: dict[str, Any]) -> Options:
@@ -26,7 +29,8 @@ class Options:
             raise InvalidArgument(f"unknown option {sorted(unknown)[0]!r}",
                                   instead=f"the options are {', '.join(sorted(_KNOWN))}")
         path = given.get("path") or os.environ.get("TRANSAD_PATH", "auto")
-        return Options(bool(given.get("jit", False)), bool(given.get("strict", False)), path)
+        return Options(bool(given.get("jit", False)), bool(given.get("strict", False)), path,
+                       bool(given.get("parallel", True)), given.get("threads"))
 
     def refused(self, function: Any, refusal: Any) -> CannotCompile:
         label = getattr(function, "__name__", type(function).__name__)

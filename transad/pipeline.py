@@ -1,6 +1,6 @@
 """The passes of the typed path, in order. Start reading here.
 
-    function -> specialise -> versions -> regions, activity -> reverse -> prune -> emit
+    function -> specialise -> kernelize -> versions -> regions, activity -> reverse -> prune -> emit
 
 Each pass is one file under `passes/`, named after what it does; data between them is the program in normal form
 (`ir`) and the tables that the analyses return.
@@ -19,6 +19,7 @@ from transad import cache
 from transad.describe import Shape
 from transad.emit import HELPERS, emit
 from transad.ir import dump
+from transad.kernels import Chain, chain
 from transad.kinds import Array, Kind
 from transad.names import Names
 from transad.options import Options
@@ -41,6 +42,7 @@ class Built:
     held: list[Any]
     dependencies: list[Any]
     writes: bool
+    chain: Chain | None = None
 
     def result(self, flat: tuple) -> Any:
         """The user's result from its numbers and arrays."""
@@ -64,11 +66,13 @@ class State:
     captured: dict[str, Shape]
     wanted: list[str]
     watch: bool = False
+    options: Options = field(default_factory=Options)
     program: Any = None
     specialiser: Any = None
     structure: Any = None
     kinds: list[Kind] = field(default_factory=list)
     pair: Any = None
+    chain: Chain | None = None
     text: str = ""
     after: dict[str, str] = field(default_factory=dict)
 
@@ -82,6 +86,13 @@ def _specialise(s: State) -> None:
     s.program, s.specialiser, s.structure = specialise(
         s.function, {k: _builder(v) for k, v in s.arguments.items()},
         {k: _builder(v) for k, v in s.captured.items()}, s.label)
+
+
+def _kernelize(s: State) -> None:
+    """Loops whose trips are independent as maps of their own, run by threads where that pays."""
+    if s.options.parallel:
+        leaves = [n for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
+        s.chain = chain(s.program, leaves, s.specialiser.names, s.specialiser.stopped, s.options.jit)
 
 
 def _versions(s: State) -> None:
@@ -108,6 +119,7 @@ def _emit(s: State) -> None:
 
 PASSES: tuple[tuple[str, Callable[[State], None]], ...] = (
     ("specialise", _specialise),
+    ("kernelize", _kernelize),
     ("versions", _versions),
     ("reverse", _reverse),
     ("prune", _prune),
@@ -130,11 +142,11 @@ def run(state: State) -> State:
 
 
 def build(f: types.FunctionType, arguments: dict[str, Shape], captured: dict[str, Shape],
-          wanted: list[str]) -> Built:
+          wanted: list[str], options: Options = Options()) -> Built:
     """The sweeps of `f` for arguments of these shapes, with cotangents for those in `wanted`."""
-    s = run(State(f, arguments, captured, wanted))
+    s = run(State(f, arguments, captured, wanted, options=options))
     return Built(s.pair, s.text, s.structure, s.kinds, list(s.specialiser.captures.values()),
-                 _distinct(s.specialiser.dependencies), s.pair.writes)
+                 _distinct(s.specialiser.dependencies), s.pair.writes, s.chain)
 
 
 def _builder(shape: Shape) -> Callable[[Any, str], Any]:
@@ -237,6 +249,9 @@ class Code:
 
 def load(built: Built, options: Options) -> Code:
     """The functions of the emitted text, from a real file; compiled if asked for."""
+    if built.chain is not None:
+        from transad.launch import load_chain
+        return Code(*load_chain(built.chain, options))
     label = built.pair.name
     path = cache.stored(built.text, label, repr(options))
     code = compile(built.text, path, "exec")

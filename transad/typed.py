@@ -17,6 +17,7 @@ from transad.describe import Shape, described, leaf_kinds, rebuilt
 from transad.kinds import Array
 from transad.options import Options
 from transad.passes.specialise.values import NotTyped
+from transad.runtime.kernels import ItemFailed
 from transad.runtime.sweep import live
 
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
@@ -156,7 +157,7 @@ def _build(f: types.FunctionType, slots: tuple[str, ...], shapes: list[Shape], c
                     raise NotTyped(f"the differentiated argument {slots[w]} holds {kind.dtype} values")
         built = pipeline.build(f, dict(zip(slots, shapes, strict=True)),
                                dict(zip(f.__code__.co_freevars, cell_shapes, strict=True)),
-                               [slots[w] for w in wanted])
+                               [slots[w] for w in wanted], options)
         return Typed(built, shapes, wanted, options)
     except NotTyped as problem:
         return Refusal(problem, getattr(problem, "dependencies", []))
@@ -181,7 +182,11 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
         if chosen.jit:
             raise chosen.overlapping(function)
         return None
-    flat, saved = typed.code.forward(*values)
+    try:
+        flat, saved = typed.code.forward(*values)
+    except ItemFailed:
+        function(*args, **kwargs)           # the exception of the item, from the user's own text
+        return None
     results = (flat,) if len(typed.built.result_kinds) == 1 else flat
     if not once:
         saved = _protected(saved, values, results)

@@ -1,15 +1,25 @@
 """The catalogue of derivative rules, loaded when first needed.
 
 `load()` imports the modules over NumPy and `math`; those over SciPy follow when SciPy is imported already (and again,
-through `load_late`, when a SciPy function is met later).
+through `load_late`, when a SciPy function is met later). Other packages bring rules for their own functions in a module
+that they name as an entry point of the group `transad.rules`:
+
+    [project.entry-points."transad.rules"]
+    mypackage = "mypackage.derivatives"
+
+It is imported when the package itself is (`mypackage`, the name of the entry point).
 """
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.metadata
 import pkgutil
 import sys
 
-__all__ = ["load", "load_late"]
+from .registry import adjoint, composite, nondiff, partials
+
+__all__ = ["adjoint", "composite", "load", "load_late", "nondiff", "partials"]
 
 _loaded: set[str] = set()
 _HELPERS = frozenset({"registry", "algebra", "linear"})
@@ -34,8 +44,22 @@ def load() -> None:
 
 
 def load_late() -> bool:
-    """Import the rules of SciPy if it was imported since `load`; whether that was so."""
-    if "scipy" in _loaded or "scipy" not in sys.modules:
-        return False
-    load()
-    return True
+    """Import the rules of SciPy and of other packages that were imported since; whether there were any."""
+    scipy = "scipy" not in _loaded and "scipy" in sys.modules
+    if scipy:
+        load()
+    return _load_others() or scipy
+
+
+@functools.cache
+def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
+    return {point.name: point for point in importlib.metadata.entry_points(group="transad.rules")}
+
+
+def _load_others() -> bool:
+    """Import the modules of the entry points whose package is imported now."""
+    found = [name for name in _entry_points() if name in sys.modules and name not in _loaded]
+    for name in found:
+        _loaded.add(name)
+        _entry_points()[name].load()
+    return bool(found)

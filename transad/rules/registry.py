@@ -1,6 +1,6 @@
 """Derivative rules: each is declared once, as plain Python source, beside the points it is tested at.
 
-Three forms:
+Four forms:
 
 >>> @partials(_double, at=[(1.5,)])
 ... def _(x):
@@ -13,18 +13,21 @@ Three forms:
 `adjoint`    everything else: one function per differentiable argument that maps the cotangent of the
              result to the cotangent of that argument.
 `nondiff`    functions whose result carries no derivative (integer, boolean, piecewise constant).
+`composite`  functions that call functions (solvers, integrators) or methods of classes: text of the same value, whose
+             own operations are differentiated. What a callback captures is thereby differentiated too.
 
 A rule reads what it needs by name: what it names is what is kept for the reverse sweep.
 """
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any
 
-__all__ = ["Rule", "adjoint", "find", "nondiff", "partials", "registered"]
+__all__ = ["Rule", "adjoint", "composite", "find", "find_composite", "nearest", "nondiff", "partials", "registered"]
 
 
 @dataclass
@@ -36,6 +39,7 @@ class Rule:
     partials: Callable[..., Any] | None = None
     adjoints: dict[str, Callable[..., Any]] = field(default_factory=dict)
     singular: bool = False
+    captures: bool = False
     points: list[tuple[Any, ...]] = field(default_factory=list)
     keywords: list[dict[str, Any]] = field(default_factory=list)
 
@@ -86,8 +90,8 @@ def partials(*functions: Callable[..., Any], singular: bool = False,
 
 
 def adjoint(function: Callable[..., Any], *arguments: str, at: Iterable[tuple[Any, ...]] = (),
-            keywords: Iterable[dict[str, Any]] = (),
-            singular: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+            keywords: Iterable[dict[str, Any]] = (), singular: bool = False,
+            captures: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the cotangent of one argument (or of several that share a formula's shape) of `function`.
 
     The decorated function is called as `rule(g, out, *args, **kwargs)` with the cotangent of the result, the
@@ -95,10 +99,12 @@ def adjoint(function: Callable[..., Any], *arguments: str, at: Iterable[tuple[An
     With several names it returns a tuple of cotangents in that order. A sequence argument, and `*operands`,
     receive a list.
     `at`: argument tuples that the rule tests use; `keywords`: the keyword arguments of each, in the same
-    order.
+    order. `captures`: the rule itself accounts for active values inside the functions and objects among the arguments;
+    without it a call with such an argument is refused.
     """
     def declare(rule_function: Callable[..., Any]) -> Callable[..., Any]:
         rule = _entry(function)
+        rule.captures = rule.captures or captures
         if rule.partials:
             raise ValueError(f"{function!r} already has elementwise partials")
         names = list(inspect.signature(rule_function).parameters)
@@ -133,6 +139,43 @@ def nondiff(*functions: Callable[..., Any]) -> None:
     """Declare functions whose result carries no derivative."""
     for function in functions:
         _entry(function)
+
+
+_COMPOSITES: dict[Any, tuple[Any, Callable[..., Any]]] = {}
+
+
+def composite(*functions: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare text that stands for functions when an active value reaches their arguments.
+
+    The decorated function has the parameters of the functions and returns what they return. Its operations, calls of
+    the arguments included, are differentiated as a user's would be.
+    """
+    def declare(text: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            _COMPOSITES[_key(function)] = (function, text)
+        return text
+    return declare
+
+
+def find_composite(function: Any) -> Callable[..., Any] | None:
+    """The text declared for `function`, or None."""
+    found = _COMPOSITES.get(_key(function))
+    return found[1] if found is not None and _same(found[0], function) else None
+
+
+def nearest(name: str, count: int = 3) -> list[str]:
+    """The names of functions with a rule that look most like `name`.
+
+    >>> nearest("numpy.no_such_name")
+    []
+    """
+    names: dict[str, str] = {}
+    functions = [rule.function for rule in _RULES.values()] + [function for function, _ in _COMPOSITES.values()]
+    for function in functions:
+        short = getattr(function, "__name__", "")
+        module = getattr(function, "__module__", None) or "numpy"
+        names.setdefault(short, f"{module}.{short}" if module != "builtins" else short)
+    return [names[n] for n in difflib.get_close_matches(name.rsplit(".", 1)[-1], list(names), count, 0.7)]
 
 
 def find(function: Any) -> Rule | None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import MissingRule, NoSource, Place, Unsupported
 from ..rules import load_late
-from ..rules.registry import Rule, find
+from ..rules.registry import Rule, find, find_composite, nearest
 from ..source import get_source
 from .activity import reaches_active
 from .apply import apply
@@ -52,10 +52,13 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if found is not None and found[0] is function:
         return found[1](*args, **kwargs)
     rule = find(function)
-    if rule is None and load_late():
-        rule = find(function)
+    text = find_composite(function) if rule is None else None
+    if rule is None and text is None and load_late():
+        rule, text = find(function), find_composite(function)
     if rule is not None:
         return apply_rule(function, rule, args, kwargs)
+    if text is not None:
+        return _composite(function, text, args, kwargs)
     if kind is types.FunctionType:
         return _python(function, args, kwargs)
     if kind is types.MethodType:
@@ -74,11 +77,44 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 def apply_rule(function: Any, rule: Rule, args: tuple, kwargs: dict) -> Any:
     """Apply a rule; a refusal names the user's line."""
     try:
+        if not rule.captures and not rule.nondiff:
+            _refuse_hidden(function, args)
+            if kwargs:
+                _refuse_hidden(function, kwargs.values())
         return apply(function, rule, args, kwargs)
     except (MissingRule, Unsupported) as error:
         if error.place is None:
             error.place = user_place()
         raise
+
+
+def _refuse_hidden(function: Any, values: Any) -> None:
+    """Refuse functions and objects among the arguments of a rule that hold active values: a rule sees only numbers,
+    arrays and containers of them."""
+    for value in values:
+        kind = type(value)
+        if KIND[kind] or kind in _TRANSPARENT:
+            continue
+        if isinstance(value, (list, tuple)):
+            _refuse_hidden(function, value)
+        elif isinstance(value, dict):
+            _refuse_hidden(function, value.values())
+        elif reaches_active(value, live()):
+            raise MissingRule(f"{full_name(function)} is given a {kind.__name__} that holds an active value, and its "
+                              "rule does not look inside", instead="pass the value as an argument of its own, or write "
+                              "the call out in operations that have rules", place=user_place())
+
+
+_TRANSPARENT = frozenset({float, int, bool, complex, str, bytes, type(None), type(Ellipsis), slice, range, type, np.dtype,
+                          *np.sctypeDict.values(), np.ufunc})
+
+
+def _composite(function: Any, text: Callable, args: tuple, kwargs: dict) -> Any:
+    """A function that is written out in operations with rules where an active value reaches it."""
+    if reaches_active((args, kwargs, function), live()):
+        return call_rewritten(text, *args, **kwargs)
+    guard(args, kwargs)
+    return function(*args, **kwargs)
 
 
 def call_rewritten(function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -90,7 +126,7 @@ def call_rewritten(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 # Python functions
 
-_DIFFERENTIATED_AGAIN = ("transad.rules.", "transad.runtime.reverse", "transad.runtime.adjoints",
+_DIFFERENTIATED_AGAIN = ("transad.rules.", "transad.implicit", "transad.runtime.rule_parts", "transad.runtime.reverse", "transad.runtime.adjoints",
                          "transad.runtime.backward", "transad.runtime.typed", "transad_generated_")
 _LIBRARY = tuple({sysconfig.get_path("stdlib") + "/", *(
     (sys.modules[m].__file__ or "").rsplit("/", 1)[0] + "/" for m in ("numpy",))})
@@ -228,10 +264,18 @@ def opaque_store(obj: Any, index: Any, value: Any) -> None:
 def missing(function: Any) -> MissingRule:
     """The error for a function through which a derivative would be lost."""
     name = full_name(function)
-    return MissingRule(f"{name} has no derivative rule, and an active value reaches it",
-                       instead="give it one with transad.custom_rule(f, rule) or @transad.adjoint(f, ...); "
-                               "use transad.stop_gradient(x) for the argument if no derivative is wanted",
-                       place=user_place())
+    near = nearest(name)
+    return MissingRule(f"{name} has no derivative rule, and an active value reaches it"
+                       + (f" (there are rules for {', '.join(near)})" if near else ""),
+                       instead=_HOW_TO.format(name=name), place=user_place())
+
+
+_HOW_TO = """give it a rule:
+    @transad.rules.partials({name})          # elementwise: one partial derivative per argument
+    def _(x): return ...
+    @transad.rules.adjoint({name}, "x")      # or: from the cotangent g of the result to that of x
+    def _(g, out, x): return ...
+  or call it through transad.custom_rule(f, rule); transad.stop_gradient(x) if no derivative is wanted"""
 
 
 def full_name(function: Any) -> str:

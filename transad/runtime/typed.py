@@ -109,3 +109,28 @@ def share_of_extreme(x: np.ndarray, out: float) -> np.ndarray:
 def keep_zero(d: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """`d * slope` where a zero of `d` wins over an infinite slope."""
     return np.where(d == 0.0, 0.0, d * slope)
+
+
+def record_array(values: list[float], dims: list[int], a: np.ndarray) -> None:
+    """Append an array to a list of numbers, and its start and shape to another."""
+    dims.append(len(values))
+    dims.extend(a.shape)
+    values.extend(a.reshape(-1))
+
+
+def replayed_1(values: np.ndarray, dims: np.ndarray, at: int) -> np.ndarray:
+    """The array of rank 1 that was recorded as number `at`."""
+    start = dims[2 * at]
+    return values[start:start + dims[2 * at + 1]]
+
+
+def replayed_2(values: np.ndarray, dims: np.ndarray, at: int) -> np.ndarray:
+    """The array of rank 2 that was recorded as number `at`."""
+    start, m, n = dims[3 * at], dims[3 * at + 1], dims[3 * at + 2]
+    return values[start:start + m * n].reshape((m, n))
+
+
+def replayed_3(values: np.ndarray, dims: np.ndarray, at: int) -> np.ndarray:
+    """The array of rank 3 that was recorded as number `at`."""
+    start, m, n, k = dims[4 * at], dims[4 * at + 1], dims[4 * at + 2], dims[4 * at + 3]
+    return values[start:start + m * n * k].reshape((m, n, k))

@@ -89,6 +89,22 @@ def _copy_to(target, source):      # type: ignore[no-untyped-def]
     return several
 
 
+record_array = typed.record_array
+replayed_1, replayed_2, replayed_3 = (register_jitable(f) for f in (
+    typed.replayed_1, typed.replayed_2, typed.replayed_3))
+
+
+@overload(typed.record_array)
+def _record_array(values, dims, a):      # type: ignore[no-untyped-def]
+    def record(values, dims, a):      # type: ignore[no-untyped-def]
+        dims.append(len(values))
+        for n in a.shape:
+            dims.append(n)
+        for v in a.flat:
+            values.append(v)
+    return record
+
+
 @overload(typed.gather)
 def _gather(a, index):      # type: ignore[no-untyped-def]
     return lambda a, index: a[index]

@@ -41,6 +41,20 @@ class Tape:
     shared: Phi | None = None
     shape_of: Node | None = None
 
+    @property
+    def dims(self) -> str:
+        """For arrays in a list: the variable that holds where each record starts, and its shape."""
+        return f"{self.variable}_dims"
+
+    @property
+    def flat(self) -> bool:
+        """Arrays one after the other in one list of numbers."""
+        return self.is_list and isinstance(self.kind, Array)
+
+    @property
+    def variables(self) -> list[str]:
+        return [self.variable, self.dims] if self.flat else [self.variable]
+
 
 @dataclass
 class Availability:
@@ -163,6 +177,10 @@ class Availability:
     def from_tape(self, found: Definition) -> Block:
         v = found.version
         tape = self.tapes.get(v) or self.new_tape(found)
+        if tape.flat:
+            assert isinstance(tape.kind, Array)
+            back = call(f"replayed_{tape.kind.ndim}", name(tape.variable), name(tape.dims), name(tape.position))
+            return [Let(tape.position, expr("p - 1", p=name(tape.position))), Let(v, back)]
         if tape.is_list:
             return [Let(tape.position, expr("p - 1", p=name(tape.position))),
                     Let(v, expr("tape[p]", tape=name(tape.variable), p=name(tape.position)))]
@@ -187,6 +205,8 @@ class Availability:
         else:
             tape = Tape(v, self.names.fresh(f"{base(v)}_tape"), kind, loops, is_list, shape_of=shape_of)
             self.tapes[v] = tape
+        if isinstance(kind, Array) and is_list and kind.ndim > 3:
+            raise NotTyped("an array of rank 4 or more is kept in a list")
         if is_list:
             tape.position = self.names.fresh(f"{base(v)}_at")
         return tape

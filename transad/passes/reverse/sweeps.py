@@ -178,9 +178,11 @@ class _Assembly:
         value = name(base(v)) if value is None else value
         if tape.shared is not None and v == tape.shared.head:
             return []
+        if tape.flat:
+            source = value.func.value if _is_copy(value) else value
+            return [Do(call("record_array", name(_list_name(tape)), name(f"{tape.dims}_list"), source))]
         if tape.is_list:
-            shown = expr("a.copy()", a=value) if isinstance(tape.kind, Array) and not _is_copy(value) else value
-            return [Do(expr("tape.append(v)", tape=name(_list_name(tape)), v=shown))]
+            return [Do(expr("tape.append(v)", tape=name(_list_name(tape)), v=value))]
         items = [_offset_plain(loop) for loop in tape.loops]
         if tape.shared is not None:
             items[-1] = _plus_one(items[-1])
@@ -293,6 +295,10 @@ class _Assembly:
 
     def allocated(self, tape: Tape) -> Block:
         """A tape before its outermost loop."""
+        if tape.flat:
+            zero = {"bool": "False", "float64": "0.0"}.get(tape.kind.dtype, f"np.{tape.kind.dtype}(0)")
+            return [Let(_list_name(tape), expr(f"[{zero} for _ in range(0)]")),
+                    Let(f"{tape.dims}_list", expr("[0 for _ in range(0)]"))]
         if tape.is_list:
             return [Let(_list_name(tape), expr("[]"))]
         counts = [self.plain(self.never_negative(_trips(loop))) for loop in tape.loops if isinstance(loop, For)]
@@ -324,10 +330,9 @@ class _Assembly:
         """A list tape after its outermost loop."""
         if not tape.is_list:
             return []
-        if isinstance(tape.kind, Array):
-            return [Let(tape.variable, name(_list_name(tape)))]
+        more = [Let(tape.dims, call("np.array", name(f"{tape.dims}_list"), name("np.int64")))] if tape.flat else []
         dtype = [] if tape.kind.dtype == "float64" else [name(f"np.{_np(tape.kind.dtype)}")]
-        return [Let(tape.variable, call("np.array", name(_list_name(tape)), *dtype))]
+        return [Let(tape.variable, call("np.array", name(_list_name(tape)), *dtype)), *more]
 
     # -- saved and the reverse sweep --------------------------------------------------------------------------------
     def saved_list(self, body: Block) -> list[str]:
@@ -337,7 +342,7 @@ class _Assembly:
                 self.saved_names[v] = base(v)
             if base(v) not in self.program.constants:
                 names_.append(self.saved_names[v])
-        names_ += [t.variable for t in dict.fromkeys(self.available.tapes.values())]
+        names_ += [v for t in dict.fromkeys(self.available.tapes.values()) for v in t.variables]
         return list(dict.fromkeys(names_))
 
     def reversed(self, body: Block, cotangents: list[Node]) -> tuple[Block, list[Node]]:
@@ -370,7 +375,7 @@ class _Assembly:
 
         def use(e: Node) -> Node:
             return substitute(e, lambda n: name(rename(n.id)) if "@" in n.id else None)
-        starts: Block = [Let(t.position, call("len", name(t.variable)))
+        starts: Block = [Let(t.position, _record_count(t))
                          for t in dict.fromkeys(self.available.tapes.values()) if t.is_list]
         return starts + _renamed(body, rename, use), [use(c) for c in cotangents]
 
@@ -379,8 +384,12 @@ class _Assembly:
         certain = set(base(p) for p in self.program.parameters) | _definite(forward)
         out: Block = []
         tapes = {t.variable: t for t in self.available.tapes.values()}
+        dims = {t.dims for t in self.available.tapes.values() if t.flat}
         for v in saved:
             if v in certain:
+                continue
+            if v in dims:
+                out.append(Let(v, call("np.empty", constant(0), name("np.int64"))))
                 continue
             if v in tapes:
                 t = tapes[v]
@@ -398,6 +407,13 @@ class _Assembly:
                 zero = False if kind.dtype == "bool" else 0 if kind.integer else 0.0
                 out.append(Let(v, constant(zero)))
         return out
+
+
+def _record_count(tape: Tape) -> Node:
+    if tape.flat:
+        assert isinstance(tape.kind, Array)
+        return expr("len(d) // k", d=name(tape.dims), k=constant(tape.kind.ndim + 1))
+    return call("len", name(tape.variable))
 
 
 def _definite(block: Block) -> set[str]:

@@ -214,6 +214,8 @@ class Loops:
                 isinstance(n, gast.Break | gast.Continue) for b in s.body for n in gast.walk(b)):
             raise NotTyped("break or continue in a loop over a generator", s)
         self.iterate(iterable, body, s, wanted)
+        if isinstance(s.iter, gast.Call) and show(s.iter.func).rpartition(".")[2] == "prange":
+            self.mark_map()
 
     def while_loop(self: Specialiser, s: Node) -> None:
         line, source = self.line, self.source
@@ -268,7 +270,13 @@ class Loops:
         def body(v: Any) -> None:
             frame.vars[slot] = self.assign(frame, slot, step(frame.vars[slot], v))
         self.iterate(iterable, body, node)
+        self.mark_map()
         return frame.vars.pop(slot)
+
+    def mark_map(self: Specialiser) -> None:
+        """Say of the loop just emitted that its trips are the items of a map."""
+        if self.buffer and isinstance(self.buffer[-1], ir.For):
+            self.buffer[-1].mapped = True
 
     def eval_GeneratorExp(self: Specialiser, node: Node) -> Any:
         return self.comprehension(node)
@@ -356,6 +364,7 @@ class Loops:
             value = it.item(i)
             self.emit(ir.Store(show(out.expr), [i], value.expr))
         self.emit_for(constant(0), n.expr, 1, body, "")
+        self.mark_map()
         return out
 
 

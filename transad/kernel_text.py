@@ -1,0 +1,359 @@
+"""The text of one map: item, chunk, threads, and the map itself (see `kernels`)."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gast
+
+from transad.emit import _Lines
+from transad.ir import Block, Let, Store, expressions, reads, walk
+from transad.kinds import FLOAT, Array
+from transad.names import Names
+from transad.passes.bounds import Bounds
+from transad.passes.kernelize import Map
+from transad.passes.prune import prune
+from transad.passes.reverse import Pair
+from transad.passes.specialise.values import NotTyped
+from transad.quote import Node, show
+
+Lines_ = list[str]
+
+
+class Lines(list):      # type: ignore[type-arg]
+    """Lines of a function body."""
+
+    def add(self, line: str, depth: int = 0) -> None:
+        self.append("    " * depth + line)
+
+
+def indented(lines: list[str], depth: int = 1) -> list[str]:
+    return ["    " * depth + x for x in lines]
+
+
+def listed(items: list[str]) -> str:
+    """The items of a tuple display."""
+    return f"{items[0]}," if len(items) == 1 else ", ".join(items)
+
+
+@dataclass
+class _Names:
+    """Local names of the map's functions, apart from the names of the inputs."""
+
+    n: str
+    c: str
+    i: str
+    first: str
+    last: str
+    chunks: str
+    work: str
+    sums: str
+    counts: str
+    failed: str
+    kept: str
+
+
+class Kernel:
+    """One map as text. `slopes`: the inputs that receive a cotangent, in the order in which it is returned."""
+
+    def __init__(self, label: str, k: int, part: Map, bounds: Bounds, pair: Pair, wanted: list[str], live: list[str],
+                 start: str, stop: str) -> None:
+        self.part, self.bounds, self.pair, self.live = part, bounds, pair, live
+        self.start, self.stop, self.item = start, stop, f"{label}_item{k}"
+        self.entry, self.k, self.label = f"{label}_map{k}", k, label
+        self.kinds = pair.kinds
+        self.ints = [v for v in part.sums if self.kinds[v] != FLOAT]
+        self.floats = [v for v in part.sums if self.kinds[v] == FLOAT]
+        self.joint = len(live) == 1 and live[0] in part.sums
+        self.fails = bounds.raises or bounds.checked
+        self.seeded = [v for v in part.outputs if v in live]
+        self.functions: list[tuple[str, frozenset[str]]] = []
+        self.entries: list[tuple[str, str]] = []
+        self.taken = Names({*self.kinds, *pair.constants, *pair.seeds, "np", "math", start, stop,
+                            *(n for s in walk(pair.reverse) for n in reads(s))})
+        self.local = _Names(*[self.taken.fresh(v) for v in ("n", "c", "i", "first", "last", "chunks", "work", "sums",
+                                                            "counts", "failed", "kept")])
+        self.shared(wanted)
+
+    def shared(self, wanted: list[str]) -> None:
+        """Sort the cotangents: numbers are returned, arrays are added into, whole or one copy for each chunk."""
+        self.numbers: dict[str, Node] = {}
+        self.own: dict[str, str] = {}
+        self.spread: dict[str, str] = {}
+        self.plain: set[str] = set()
+        for v, d in zip(wanted, self.pair.cotangents, strict=True):
+            if not isinstance(self.kinds[v], Array):
+                if not isinstance(d, gast.Constant):
+                    self.numbers[v] = d
+                continue
+            if not isinstance(d, gast.Name):
+                continue
+            births = [s for s in self.pair.reverse if isinstance(s, Let) and s.name == d.id]
+            if len(births) != 1 or not show(births[0].value).startswith("np.zeros"):
+                raise NotTyped("the cotangent of an array is not a shadow of its own")
+            self.pair.reverse = [s for s in self.pair.reverse if s is not births[0]]
+            if not any(d.id in reads(s) for s in walk(self.pair.reverse)):
+                continue
+            index = self.pair.parameters[0]
+            if not self.part.threaded or _own(self.pair.reverse, d.id, index):
+                self.own[v] = d.id
+                if _once(self.pair.reverse, d.id, index) and self.covers(v):
+                    self.plain.add(v)
+            else:
+                self.spread[v] = d.id
+        keep = [*self.numbers.values()]
+        self.slopes = [*self.numbers, *self.own, *self.spread]
+        self.pair.cotangents = keep
+        prune(self.pair)
+
+    def covers(self, v: str) -> bool:
+        """Whether every entry of an array is the one of some item (then its cotangent need not be cleared)."""
+        loop = self.part.loop
+        return show(loop.start) == "0" and show(loop.stop) == f"len({v})"
+
+    # -- functions -------------------------------------------------------------------------------------------------
+    def text(self) -> list[str]:
+        checked = frozenset({"checked"}) if self.bounds.checked else frozenset()
+        out = []
+        primal = not self.joint or not self.slopes
+        if primal:
+            self.joint = False
+            out.append(self.primal())
+            self.functions.append((self.item, checked))
+        if self.slopes:
+            out += self.sweeps()
+            self.functions += [(f"{self.item}_fwd", checked), (f"{self.item}_rev", frozenset())]
+        out.append(self.work())
+        self.functions.append((f"{self.label}_work{self.k}", frozenset()))
+        if primal:
+            out += self.run("primal", "")
+        if self.slopes:
+            out += self.run("joint" if self.joint else "reverse", "" if self.joint else "_rev")
+        return out
+
+    def primal(self) -> str:
+        p = self.pair
+        alone = prune(Pair(p.name, p.parameters, p.forward, p.results, [], [], [], [], p.kinds, p.constants))
+        lines = _Lines(alone, comments=False)
+        lines.block(alone.forward, 1)
+        return "\n".join([f"def {self.item}({', '.join(p.parameters)}):", *lines.out,
+                          f"    return {', '.join(show(e) for e in p.results)}"])
+
+    def sweeps(self) -> list[str]:
+        p = self.pair
+        forward, back = _Lines(p, comments=False), _Lines(p, comments=True)
+        forward.block(p.forward, 1)
+        if p.saved:
+            back.add(1, f"{listed(p.saved)} = saved")
+        if p.reverse:
+            back.block(p.reverse, 1)
+        outs = ", ".join(show(e) for e in self.numbers.values())
+        shadows = [*self.own.values(), *self.spread.values()]
+        results = [show(e) for e in p.results]
+        y = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        return ["\n".join([f"def {self.item}_fwd({', '.join(p.parameters)}):", *forward.out,
+                           f"    return {y}, ({listed(p.saved)})" if p.saved else f"    return {y}, ()"]),
+                "\n".join([f"def {self.item}_rev({', '.join(['saved', *p.seeds, *shadows])}):", *back.out,
+                           f"    return {outs or '0.0'}"])]
+
+    def work(self) -> str:
+        """The estimate of the work of all items."""
+        given = ", ".join([self.start, self.stop, *self.part.inputs])
+        return (f"def {self.label}_work{self.k}({given}):\n"
+                f"    # about so many nanoseconds\n"
+                f"    return max({self.stop} - {self.start}, 0) * 1.0 * ({self.bounds.work()})")
+
+    def run(self, mode: str, suffix: str) -> list[str]:
+        """The chunk, the threads and the entry for one mode: primal, joint (value and slopes), reverse."""
+        part, w = self.part, self.local
+        shadows = [] if mode == "primal" else [*self.own.values(), *self.spread.values()]
+        numbers = [] if mode == "primal" else list(self.numbers)
+        seeds = [self.taken.fresh(f"d_{v}") for v in self.seeded] if mode == "reverse" else []
+        arrays = part.arrays if mode == "primal" else []
+        sums = [*(self.floats if mode != "reverse" else []), *[f"d_{v}" for v in numbers]]
+        ints = self.ints if mode != "reverse" else []
+        extra = [*part.inputs, *arrays, *seeds, *shadows]
+        kept = [w.sums] if sums else []
+        kept += [w.counts] if ints else []
+        kept += [w.failed] if self.fails else []
+        out = []
+        chunk, threads = f"{self.label}_chunk{self.k}{suffix}", f"{self.label}_threads{self.k}{suffix}"
+        if self.fails:
+            out.append(self.guarded(mode, seeds, shadows, suffix))
+            self.functions.append((f"{self.item}{suffix}_try", frozenset()))
+        out.append("\n".join(self.chunk(chunk, mode, suffix, extra, kept, sums, ints, numbers, arrays, seeds, shadows)))
+        self.functions.append((chunk, frozenset()))
+        if part.threaded:
+            spread = list(self.spread.values()) if mode != "primal" else []
+            given = ", ".join([w.chunks, self.start, w.n, *extra, *kept])
+            passed = [f"{x}[{w.c}]" if x in spread else x for x in extra]
+            out.append("\n".join([
+                f"def {threads}({given}):", f"    for {w.c} in prange({w.chunks}):",
+                f"        {chunk}({self.range_of()}, {w.c}, {', '.join([*passed, *kept])})"]))
+            self.functions.append((threads, frozenset({"threaded"})))
+        out.append("\n".join(self.whole(chunk, threads, mode, suffix, extra, kept, sums, ints, seeds, arrays)))
+        self.functions.append((f"{self.entry}{suffix}", frozenset()))
+        self.entries.append((f"{self.entry}{suffix}", f"{self.label}_work{self.k}"))
+        return out
+
+    def range_of(self) -> str:
+        w = self.local
+        return (f"{self.start} + {w.c} * {w.n} // {w.chunks}, {self.start} + ({w.c} + 1) * {w.n} // {w.chunks}")
+
+    def called(self, mode: str, seeds: list[str], shadows: list[str], given: str) -> tuple[list[str], list[str]]:
+        """The lines that run one item, and the names of its results: those of the map, then cotangents."""
+        p, w = self.pair, self.local
+        inputs = ", ".join([given, *p.parameters[1:]])
+        ys = [self.taken.fresh(f"{v}_item") for v in self.part.outputs]
+        if mode == "primal":
+            return [f"{', '.join(ys)} = {self.item}({inputs})"], ys
+        ds = [self.taken.fresh(f"d_{v}_item") for v in self.numbers]
+        ones = []
+        for v in self.part.outputs:
+            if v not in self.seeded:
+                ones.append("0.0")
+            elif mode == "joint":
+                ones.append("1.0")
+            else:
+                d = seeds[self.seeded.index(v)]
+                ones.append(f"{d}[{given}]" if v in self.part.arrays else d)
+        y = ys[0] if len(ys) == 1 else f"({', '.join(ys)})"
+        back = f"{self.item}_rev({', '.join([w.kept, *ones, *shadows])})"
+        lines = [f"{y}, {w.kept} = {self.item}_fwd({inputs})", f"{', '.join(ds)} = {back}" if ds else back]
+        return lines, [*(ys if mode == "joint" else []), *ds]
+
+    def guarded(self, mode: str, seeds: list[str], shadows: list[str], suffix: str) -> str:
+        """One item; False where it raised."""
+        arguments = [self.pair.parameters[0], *self.part.inputs, *seeds, *shadows]
+        lines, names = self.called(mode, seeds, shadows, self.pair.parameters[0])
+        blank = ["0" if self.is_int(k, mode) else "0.0" for k in range(len(names))]
+        return "\n".join([f"def {self.item}{suffix}_try({', '.join(arguments)}):", "    try:", *indented(lines, 2),
+                          f"        return {', '.join(['True', *names])}{'' if names else ','}",
+                          "    except Exception:",
+                          f"        return {', '.join(['False', *blank])}{'' if names else ','}"])
+
+    def is_int(self, k: int, mode: str) -> bool:
+        outputs = self.part.outputs if mode != "reverse" else []
+        if k >= len(outputs):
+            return False
+        kind = self.kinds[outputs[k]]
+        dtype = kind.dtype if not isinstance(kind, Array) else kind.dtype
+        return dtype.startswith(("int", "uint"))
+
+    def chunk(self, chunk: str, mode: str, suffix: str, extra: list[str], kept: list[str], sums: list[str],
+              ints: list[str], numbers: list[str], arrays: list[str], seeds: list[str], shadows: list[str]
+              ) -> list[str]:
+        """The items from `first` to `last`."""
+        part, w = self.part, self.local
+        lines, names = self.called(mode, seeds, shadows, w.i)
+        totals = {v: self.taken.fresh(f"{v}_sum") for v in [*sums, *ints]}
+        out = [f"def {chunk}({', '.join([w.first, w.last, w.c, *extra, *kept])}):"]
+        out += [f"    {totals[v]} = 0.0" for v in sums] + [f"    {totals[v]} = 0" for v in ints]
+        out.append(f"    for {w.i} in range({w.first}, {w.last}):")
+        if self.fails:
+            ok = self.taken.fresh("ok")
+            call = f"{self.item}{suffix}_try({', '.join([w.i, *part.inputs, *seeds, *shadows])})"
+            out += [f"        {listed([ok, *names])} = {call}", f"        if not {ok}:",
+                    f"            {w.failed}[{w.c}] = 1", "            break"]
+        else:
+            out += indented(lines, 2)
+        results = names[:len(part.outputs)] if mode != "reverse" else []
+        for v, y in zip(part.outputs if results else [], results, strict=True):
+            out.append(f"        {v}[{w.i}] = {y}" if v in part.arrays else f"        {totals[v]} += {y}") \
+                if v in arrays or v in totals else None
+        for v, d in zip(numbers, names[len(results):], strict=True):
+            out.append(f"        {totals[f'd_{v}']} += {d}")
+        out += [f"    {w.sums}[{w.c}, {k}] = {totals[v]}" for k, v in enumerate(sums)]
+        out += [f"    {w.counts}[{w.c}, {k}] = {totals[v]}" for k, v in enumerate(ints)]
+        return out
+
+    def whole(self, chunk: str, threads: str, mode: str, suffix: str, extra: list[str], kept: list[str],
+              sums: list[str], ints: list[str], seeds: list[str], arrays: list[str]) -> list[str]:
+        """The map: allocation, the chunks by threads or one after the other, and their ordered sum."""
+        part, w = self.part, self.local
+        out = [f"def {self.entry}{suffix}({', '.join([self.start, self.stop, *part.inputs, *arrays, *seeds])}):",
+               f"    {w.n} = max({self.stop} - {self.start}, 0)"]
+        if self.bounds.conditions:
+            tests = " and ".join(f"({t})" if len(self.bounds.conditions) > 1 else t for t in self.bounds.conditions)
+            out += [f"    if {w.n} > 0 and not ({tests}):", "        raise ItemFailed"]
+        spread = self.spread if mode != "primal" else {}
+        own = self.own if mode != "primal" else {}
+        sizes = " + ".join(f"{v}.size" for v in spread) or "0"
+        if part.threaded:
+            out += [f"    {w.work} = {self.label}_work{self.k}({', '.join([self.start, self.stop, *part.inputs])})",
+                    f"    {w.chunks} = chunk_count({w.n}, {w.work}, {sizes})"]
+        else:
+            out.append(f"    {w.chunks} = 1")
+        out += [f"    {w.sums} = np.zeros(({w.chunks}, {len(sums)}))"] if sums else []
+        out += [f"    {w.counts} = np.zeros(({w.chunks}, {len(ints)}), np.int64)"] if ints else []
+        out += [f"    {w.failed} = np.zeros({w.chunks}, np.int64)"] if self.fails else []
+        for v, d in own.items():
+            out.append(f"    {d} = np.{'empty' if v in self.plain else 'zeros'}_like({v})")
+        for v, d in spread.items():
+            rank = self.kinds[v].ndim      # type: ignore[union-attr]
+            shape = ", ".join(f"{v}.shape[{k}]" for k in range(rank))
+            out.append(f"    {d} = np.zeros(({w.chunks}, {shape}))")
+        serial = [f"for {w.c} in range({w.chunks}):", f"    {chunk}({self.range_of()}, {w.c}, " + ", ".join(
+            [*(f"{x}[{w.c}]" if x in spread.values() else x for x in extra), *kept]) + ")"]
+        if part.threaded:
+            out += [f"    if use_threads({w.work}, {w.chunks}):",
+                    f"        {threads}({', '.join([w.chunks, self.start, w.n, *extra, *kept])})", "    else:",
+                    *indented(serial, 2)]
+        else:
+            out.append(f"    {chunk}({', '.join([self.start, f'{self.start} + {w.n}', '0', *extra, *kept])})")
+        out += [f"    if {w.failed}.any():", "        raise ItemFailed"] if self.fails else []
+        totals = {v: self.taken.fresh(f"{v}_sum") for v in [*sums, *ints]}
+        out += [f"    {totals[v]} = 0.0" for v in sums] + [f"    {totals[v]} = 0" for v in ints]
+        if totals:
+            out.append(f"    for {w.c} in range({w.chunks}):")
+            out += [f"        {totals[v]} += {w.sums}[{w.c}, {k}]" for k, v in enumerate(sums)]
+            out += [f"        {totals[v]} += {w.counts}[{w.c}, {k}]" for k, v in enumerate(ints)]
+        results = [totals[v] for v in part.sums] if mode != "reverse" else []
+        if mode != "primal":
+            results += [totals[f"d_{v}"] for v in self.numbers]
+            results += [*own.values(), *[f"summed_chunks({d})" for d in spread.values()]]
+        if results:
+            out.append(f"    return {', '.join(results)}")
+        return out
+
+
+def _own(block: Block, shadow: str, index: str) -> bool:
+    """Whether a shadow is touched only under the item's own index."""
+    for s in walk(block):
+        for e in expressions(s):
+            if not _only_own(e, shadow, index):
+                return False
+        if isinstance(s, Store) and s.array == shadow:
+            if not s.index or show(s.index[0]) != index:
+                return False
+        elif isinstance(s, Let) and s.name == index or type(s).__name__ == "For" and s.var == index:      # type: ignore
+            return False
+        elif type(s).__name__ == "Move" and shadow in reads(s):
+            return False
+    return True
+
+
+def _only_own(e: Node, shadow: str, index: str) -> bool:
+    if isinstance(e, gast.Name):
+        return e.id != shadow
+    if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Name) and e.value.id == shadow:
+        first = e.slice.elts[0] if isinstance(e.slice, gast.Tuple) else e.slice
+        return isinstance(first, gast.Name) and first.id == index
+    return all(_only_own(c, shadow, index) for c in gast.iter_child_nodes(e))
+
+
+def _once(block: Block, shadow: str, index: str) -> bool:
+    """Turn the only addition into a shadow's own entry into a plain store; whether that was so."""
+    found = [s for s in walk(block) if shadow in reads(s)]
+    if len(found) != 1 or not isinstance(found[0], Store) or not any(s is found[0] for s in block):
+        return False
+    s = found[0]
+    if s.array != shadow or s.op != "+" or len(s.index) != 1 or show(s.index[0]) != index:
+        return False
+    if shadow in {n for e in expressions(s) for n in _names(e)}:
+        return False
+    s.op = ""
+    return True
+
+
+def _names(e: Node) -> list[str]:
+    return [x.id for x in gast.walk(e) if isinstance(x, gast.Name)]

@@ -1,0 +1,213 @@
+"""What must hold before a map starts so that no index of an item can run past the end of an array.
+
+Indices that are affine in loop variables, with bounds that do not change from item to item, are in range if a few
+comparisons of shapes hold; these are made once. Where an index is computed in another way the item is `checked`:
+compiled with a test of every index.
+
+The same resolution of bounds gives an estimate of the work of an item.
+"""
+from __future__ import annotations
+
+import gast
+
+from transad.ir import Block, For, If, Let, Move, Program, Statement, Store, While, assigned, expressions, walk
+from transad.kinds import Array, Scalar
+from transad.quote import Node, constant, expr, name, names_in, show
+
+_GUESS = 16             # trips of a loop whose length is not known before the item runs
+_MADE = ("np.empty", "np.zeros", "np.ones", "np.full")
+_LIKE = ("np.empty_like", "np.zeros_like", "np.ones_like", "np.full_like", "np.copy")
+_CALL = 12.0            # nanoseconds of a library function, one of any other operation
+
+
+class Bounds:
+    """Bounds of an item's program; `start`, `stop`: the range of the map, as expressions over variables outside."""
+
+    def __init__(self, item: Program, start: Node, stop: Node) -> None:
+        self.item = item
+        self.inputs = set(item.parameters[1:])
+        self.ranges: dict[str, tuple[Node, Node] | None] = {item.parameters[0]: (start, stop)}
+        self.lets: dict[str, Node] = {}
+        self.conditions: list[str] = []
+        self.checked = self.raises = False
+        self.collect()
+        for s in walk(item.body):
+            for e in expressions(s):
+                self.visit(e)
+            if isinstance(s, Store):
+                self.access(s.array, s.index)
+            self.raises |= self.may_raise(s)
+
+    def collect(self) -> None:
+        several: set[str] = set()
+        for s in walk(self.item.body):
+            for v in assigned([s]) if isinstance(s, Let | Move) else {s.var} if isinstance(s, For) else ():
+                if v in self.lets or v in self.ranges:
+                    several.add(v)
+                if isinstance(s, For):
+                    self.ranges[v] = self.span(s)
+                elif isinstance(s, Let):
+                    self.lets[v] = s.value
+                else:
+                    several.add(v)
+        for v in several:
+            self.lets.pop(v, None)
+            if v in self.ranges:
+                self.ranges[v] = None
+
+    def span(self, s: For) -> tuple[Node, Node] | None:
+        start, stop = self.fixed(s.start), self.fixed(s.stop)
+        if start is None or stop is None or abs(s.step) != 1:
+            return None
+        return (start, stop) if s.step == 1 else (expr("a + 1", a=stop), expr("a + 1", a=start))
+
+    def may_raise(self, s: Statement) -> bool:
+        """Whether a statement can raise in compiled code: an explicit raise, shapes that do not fit."""
+        if type(s).__name__ == "Exit":
+            return s.how == "raise"     # type: ignore[attr-defined]
+        whole = isinstance(s, Let) and isinstance(self.item.kinds.get(s.name), Array)
+        names = {n for e in expressions(s) for n in names_in(e)}
+        whole |= any(isinstance(self.item.kinds.get(n), Array) for n in names) and any(
+            isinstance(x, gast.Call) and show(x.func) not in ("len",) and any(
+                isinstance(self.item.kinds.get(n), Array) for a in x.args for n in _bare(a))
+            for e in expressions(s) for x in gast.walk(e))
+        return whole or (isinstance(s, Store) and len(s.index) != self.rank(s.array))
+
+    def rank(self, a: str) -> int:
+        kind = self.item.kinds.get(a)
+        return kind.ndim if isinstance(kind, Array) else 0
+
+    # -- expressions that do not change from item to item ---------------------------------------------------------
+    def fixed(self, e: Node) -> Node | None:
+        """The integer expression over the inputs alone, if it is one."""
+        if isinstance(e, gast.Constant):
+            return e if type(e.value) is int else None
+        if isinstance(e, gast.Name):
+            if e.id in self.inputs:
+                return e if isinstance(self.item.kinds.get(e.id), Scalar) else None
+            return self.fixed(self.lets[e.id]) if e.id in self.lets else None
+        if isinstance(e, gast.UnaryOp) and isinstance(e.op, gast.USub):
+            inner = self.fixed(e.operand)
+            return None if inner is None else expr("-a", a=inner)
+        if isinstance(e, gast.BinOp) and isinstance(e.op, gast.Add | gast.Sub | gast.Mult | gast.FloorDiv):
+            a, b = self.fixed(e.left), self.fixed(e.right)
+            sign = {"Add": "+", "Sub": "-", "Mult": "*", "FloorDiv": "//"}[type(e.op).__name__]
+            return None if a is None or b is None else expr(f"a {sign} b", a=a, b=b)
+        if isinstance(e, gast.Call) and show(e.func) == "len" and isinstance(e.args[0], gast.Name):
+            return self.dimension(e.args[0], 0)
+        if isinstance(e, gast.Call) and show(e.func) in ("min", "max") and not e.keywords:
+            parts = [self.fixed(a) for a in e.args]
+            if all(p is not None for p in parts):
+                holes = {f"p{k}": p for k, p in enumerate(parts)}
+                return expr(f"{show(e.func)}({', '.join(holes)})", **holes)
+        if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Attribute) and e.value.attr == "shape":
+            if isinstance(e.slice, gast.Constant):
+                return self.dimension(e.value.value, e.slice.value)
+        return None
+
+    def dimension(self, e: Node, k: int) -> Node | None:
+        """The length of an array along an axis."""
+        if isinstance(e, gast.Name):
+            if e.id in self.inputs:
+                return expr(f"a.shape[{k}]", a=e) if 0 <= k < self.rank(e.id) else None
+            return self.dimension(self.lets[e.id], k) if e.id in self.lets else None
+        if isinstance(e, gast.Subscript) and isinstance(e.slice, gast.Name) and isinstance(
+                self.item.kinds.get(e.slice.id), Scalar):
+            return self.dimension(e.value, k + 1)
+        if isinstance(e, gast.Call):
+            label = show(e.func)
+            if label in _MADE:
+                size = e.args[0]
+                if isinstance(size, gast.Tuple):
+                    return self.fixed(size.elts[k]) if k < len(size.elts) else None
+                return self.fixed(size) if k == 0 else None
+            if label in _LIKE:
+                return self.dimension(e.args[0], k)
+            if label.endswith(".copy") and isinstance(e.func, gast.Attribute):
+                return self.dimension(e.func.value, k)
+        return None
+
+    # -- indices ----------------------------------------------------------------------------------------------------
+    def visit(self, e: Node) -> None:
+        for x in gast.walk(e):
+            if isinstance(x, gast.Subscript) and not (isinstance(x.value, gast.Attribute) and x.value.attr == "shape"):
+                if isinstance(x.value, gast.Name):
+                    self.access(x.value.id, list(x.slice.elts) if isinstance(x.slice, gast.Tuple) else [x.slice])
+                else:
+                    self.checked = True
+
+    def access(self, a: str, index: list[Node]) -> None:
+        for k, i in enumerate(index):
+            if isinstance(i, gast.Slice):
+                self.raises = True
+                continue
+            size = self.dimension(name(a), k)
+            found = self.index_range(i)
+            if size is None or found is None:
+                self.checked = True
+                continue
+            low, high = found
+            if not (isinstance(low, gast.Constant) and low.value >= 0):
+                self.require(expr("a >= -n", a=low, n=size))
+            if show(high) != show(size):
+                self.require(expr("b <= n", b=high, n=size))
+
+    def require(self, test: Node) -> None:
+        shown = show(test)
+        if shown not in self.conditions:
+            self.conditions.append(shown)
+
+    def index_range(self, e: Node) -> tuple[Node, Node] | None:
+        """The least value of an index, and one more than its greatest."""
+        if isinstance(e, gast.Name) and e.id in self.ranges:
+            return self.ranges[e.id]
+        if isinstance(e, gast.BinOp) and isinstance(e.op, gast.Add | gast.Sub):
+            a, b = self.index_range(e.left), self.fixed(e.right)
+            if a is not None and b is not None:
+                sign = "+" if isinstance(e.op, gast.Add) else "-"
+                return expr(f"a {sign} b", a=a[0], b=b), expr(f"a {sign} b", a=a[1], b=b)
+            return None
+        fixed = self.fixed(e)
+        if fixed is not None:
+            high = constant(fixed.value + 1) if isinstance(fixed, gast.Constant) else expr("a + 1", a=fixed)
+            return fixed, high
+        if isinstance(e, gast.Name) and e.id in self.lets:
+            return self.index_range(self.lets[e.id])
+        return None
+
+    # -- work ---------------------------------------------------------------------------------------------------------
+    def work(self, block: Block | None = None) -> str:
+        """The nanoseconds of an item, about, as an expression over the inputs."""
+        fixed, parts = self.cost(self.item.body if block is None else block)
+        return " + ".join([f"{fixed:.0f}", *parts])
+
+    def cost(self, block: Block) -> tuple[float, list[str]]:
+        fixed, parts = 1.0, []
+        for s in block:
+            for e in expressions(s):
+                fixed += sum(_CALL if isinstance(x, gast.Call) else 1.0 for x in gast.walk(e)
+                             if isinstance(x, gast.BinOp | gast.Call | gast.Subscript | gast.Compare))
+                if isinstance(s, Let) and isinstance(self.item.kinds.get(s.name), Array):
+                    fixed += 100.0
+            if isinstance(s, If):
+                for arm in (s.then, s.orelse):
+                    more, inner = self.cost(arm)
+                    fixed += more
+                    parts += inner
+            elif isinstance(s, For | While):
+                more, inner = self.cost(s.body)
+                span = self.span(s) if isinstance(s, For) else None
+                trips = show(expr("b - a", a=span[0], b=span[1])) if span is not None else str(_GUESS)
+                if span is not None and show(span[0]) == "0":
+                    trips = show(span[1])
+                parts.append(f"({' + '.join([f'{more:.0f}', *inner])}) * ({trips})")
+        return fixed, parts
+
+
+def _bare(e: Node) -> list[str]:
+    """The names that stand for whole arrays in an expression: not under an index."""
+    if isinstance(e, gast.Name):
+        return [e.id]
+    if isinstance(e, gast.Subscript):
+        return [n for x in gast.walk(e.slice) if isinstance(x, gast.Slice) for n in names_in(e.value)]
+    return [n for c in gast.iter_child_nodes(e) for n in _bare(c)]

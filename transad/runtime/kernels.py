@@ -1,0 +1,97 @@
+"""What the text of maps calls, for CPython (`kernels_numba` has the same for compiled code), and their launch."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from transad.errors import TransadPerformanceWarning
+
+MOST_CHUNKS = 64                # a bound on threads that a map can use, and on its accumulators
+LEAST_CHUNK = 16                # items
+LEAST_WORK = 5_000.0            # nanoseconds of a chunk
+MEMORY = 1 << 23                # numbers in all accumulators together (64 MiB)
+WORTH_THREADS = 40_000.0        # nanoseconds of a map; a launch costs about 2000
+WORTH_COMPILING = 5e6           # nanoseconds of compiled work: some tenths of a second in Python
+
+
+class ItemFailed(Exception):
+    """An item raised, or an index may run past the end: the map is to be run by Python."""
+
+
+prange = range
+
+
+def chunk_count(n: int, work: float, shared: int) -> int:
+    """The number of chunks of a map of `n` items whose chunks each add into `shared` numbers.
+
+    It depends on sizes only, never on threads: so do the bits of the result."""
+    chunks = min(MOST_CHUNKS, n // LEAST_CHUNK, int(work / LEAST_WORK))
+    if shared > 0:
+        chunks = min(chunks, int(work / (4.0 * shared)), MEMORY // shared)
+    return max(chunks, 1)
+
+
+def use_threads(work: float, chunks: int) -> bool:
+    """Whether threads are worth their launch."""
+    return False
+
+
+def scaled(d: float, slope: float) -> float:
+    """`d * slope`; a cotangent of zero wins."""
+    return 0.0 if d == 0.0 else d * slope
+
+
+def scaled_array(d: float, slope: np.ndarray) -> np.ndarray:
+    """`d * slope` in fresh memory; a cotangent of zero wins."""
+    return np.zeros_like(slope) if d == 0.0 else d * slope
+
+
+def scaled_in_place(d: float, slope: np.ndarray) -> np.ndarray:
+    """`d * slope` in the memory of `slope`."""
+    if d != 1.0:
+        slope[...] = scaled_array(d, slope)
+    return slope
+
+
+def summed_chunks(parts: np.ndarray) -> np.ndarray:
+    """The sum over the first axis, in order."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+HELPERS = ("prange", "chunk_count", "use_threads", "scaled", "scaled_array", "scaled_in_place", "summed_chunks",
+           "ItemFailed")
+
+
+class Launcher:
+    """A map of a function that is otherwise run by Python: large ones are compiled, when they are met first."""
+
+    def __init__(self, plain: Callable[..., Any], work: Callable[..., float], arrays: int,
+                 compiled: Callable[[], Callable[..., Any]]) -> None:
+        self.plain, self.work, self.arrays, self.make = plain, work, arrays, compiled
+        self.compiled: Callable[..., Any] | None = None
+        self.broken = False
+
+    def __call__(self, *args: Any) -> Any:
+        if self.broken or self.work(*args[:self.arrays]) < WORTH_COMPILING:
+            return self.plain(*args)
+        if self.compiled is None:
+            try:
+                self.compiled = self.make()
+                return self.compiled(*args)
+            except ItemFailed:
+                raise
+            except Exception as problem:
+                if not type(problem).__module__.startswith("numba"):
+                    raise
+                self.broken = True
+                reason = next((x for x in str(problem).splitlines() if x.strip()), "")
+                warnings.warn(f"a map is run by Python, one item after the other: Numba cannot compile it ({reason})",
+                              TransadPerformanceWarning, stacklevel=3)
+                return self.plain(*args)
+        return self.compiled(*args)

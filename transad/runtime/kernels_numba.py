@@ -1,0 +1,91 @@
+"""What the text of maps calls, for compiled code."""
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numba import get_num_threads, prange, types
+from numba.extending import overload, register_jitable
+
+from transad.runtime import kernels
+from transad.runtime.kernels import (LEAST_CHUNK, LEAST_WORK, MEMORY, MOST_CHUNKS, WORTH_THREADS, ItemFailed,
+                                     scaled_array, scaled_in_place, summed_chunks)
+
+scaled = register_jitable(kernels.scaled)
+
+
+@register_jitable
+def chunk_count(n, work, shared):      # type: ignore[no-untyped-def]
+    """As in `kernels`."""
+    chunks = min(MOST_CHUNKS, n // LEAST_CHUNK, int(work / LEAST_WORK))
+    if shared > 0:
+        chunks = min(chunks, int(work / (4.0 * shared)), MEMORY // shared)
+    return max(chunks, 1)
+
+
+if numba.config.NUMBA_NUM_THREADS > 1:      # type: ignore[attr-defined]
+    @register_jitable
+    def use_threads(work, chunks):      # type: ignore[no-untyped-def]
+        """Whether threads are worth their launch."""
+        return chunks > 1 and work > WORTH_THREADS and get_num_threads() > 1
+else:
+    @register_jitable
+    def use_threads(work, chunks):      # type: ignore[no-untyped-def]
+        """One thread only."""
+        return False
+
+
+@overload(kernels.scaled_array)
+def _scaled_array(d, slope):      # type: ignore[no-untyped-def]
+    if slope.ndim == 1:
+        def one(d, slope):      # type: ignore[no-untyped-def]
+            out = np.zeros_like(slope)
+            if d != 0.0:
+                for i in range(slope.shape[0]):
+                    out[i] = d * slope[i]
+            return out
+        return one
+
+    def some(d, slope):      # type: ignore[no-untyped-def]
+        out = np.zeros_like(slope)
+        if d != 0.0:
+            source, target = slope.reshape(slope.size), out.reshape(slope.size)
+            for i in range(source.shape[0]):
+                target[i] = d * source[i]
+        return out
+    return some if isinstance(slope, types.Array) and slope.layout == "C" else (
+        lambda d, slope: d * slope if d != 0.0 else np.zeros_like(slope))
+
+
+@overload(kernels.scaled_in_place)
+def _scaled_in_place(d, slope):      # type: ignore[no-untyped-def]
+    if slope.ndim == 1:
+        def one(d, slope):      # type: ignore[no-untyped-def]
+            if d == 0.0:
+                slope[:] = 0.0
+            elif d != 1.0:
+                for i in range(slope.shape[0]):
+                    slope[i] *= d
+            return slope
+        return one
+
+    def some(d, slope):      # type: ignore[no-untyped-def]
+        if d != 1.0:
+            slope[...] = scaled_array(d, slope)
+        return slope
+    return some
+
+
+@overload(kernels.summed_chunks)
+def _summed_chunks(parts):      # type: ignore[no-untyped-def]
+    def flat(parts):      # type: ignore[no-untyped-def]
+        total = parts[0].copy()
+        source, target = parts.reshape(parts.shape[0], total.size), total.reshape(total.size)
+        for c in range(1, source.shape[0]):
+            for i in range(source.shape[1]):
+                target[i] += source[c, i]
+        return total
+    return flat
+
+
+__all__ = ["ItemFailed", "chunk_count", "prange", "scaled", "scaled_array", "scaled_in_place", "summed_chunks",
+           "use_threads"]

@@ -1,0 +1,93 @@
+"""Threads for compiled maps: which library runs them, and what is not safe with it.
+
+- TBB survives several Python threads at once and forked children. `pip install tbb` puts it where Numba does not
+  look, so it is loaded by its full path before Numba starts its threads.
+- Numba's workqueue aborts the process when two Python threads enter it: calls go through a lock.
+- OpenMP and workqueue do not survive a fork: in a forked child maps run on one thread.
+"""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_lock = threading.RLock()
+_forked = False
+
+
+def _after_fork() -> None:
+    global _forked, _lock
+    _lock = threading.RLock()
+    if layer() not in ("", "tbb"):
+        _forked = True
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def layer() -> str:
+    """The threading library that Numba has started, "" before it has."""
+    import sys
+    if "numba" not in sys.modules:
+        return ""
+    import numba
+    try:
+        return numba.threading_layer()
+    except ValueError:
+        return ""
+
+
+@functools.lru_cache(maxsize=1)
+def prepare() -> None:
+    """Make an installed TBB visible to Numba."""
+    from importlib import metadata
+    try:
+        files = metadata.files("tbb") or []
+    except metadata.PackageNotFoundError:
+        return
+    for f in files:
+        if f.name.startswith("libtbb.so.12"):
+            with contextlib.suppress(OSError):
+                ctypes.CDLL(str(f.locate().resolve()), mode=ctypes.RTLD_GLOBAL)     # type: ignore[union-attr]
+                return
+
+
+@contextlib.contextmanager
+def limited(threads: int | None) -> Iterator[None]:
+    """At most so many threads in this thread's maps."""
+    import numba
+    before = numba.get_num_threads()
+    wanted = 1 if _forked else before if threads is None else max(1, min(threads, numba.config.NUMBA_NUM_THREADS))     # type: ignore[attr-defined]
+    if wanted != before:
+        numba.set_num_threads(wanted)
+    try:
+        yield
+    finally:
+        if wanted != before:
+            numba.set_num_threads(before)
+
+
+def guarded(call: Callable[..., Any], threads: int | None = None) -> Callable[..., Any]:
+    """The call of compiled code that may run maps by threads, made safe for the library that runs them."""
+    def run(*args: Any) -> Any:
+        if threads is not None or _forked:
+            with limited(threads):
+                return run_safely(*args)
+        return run_safely(*args)
+
+    def run_safely(*args: Any) -> Any:
+        if started[0] == "":
+            with _lock:
+                result = call(*args)
+                started[0] = layer()
+            return result
+        if started[0] == "workqueue":
+            with _lock:
+                return call(*args)
+        return call(*args)
+    started = [""]
+    return run
