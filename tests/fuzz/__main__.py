@@ -128,6 +128,13 @@ def report(task: Task, outcomes: Counter, details: Counter, failures: list, show
             print(f"{outcome} seeds: {' '.join(map(str, seeds[:60]))}")
 
 
+def failure(verdict: Verdict) -> str:
+    """What must stay the same while a program shrinks: a refusal's reason without names, else the kind of fault."""
+    if verdict.outcome == "refused":
+        return re.sub(r"the name \w+", "the name", general(verdict.detail))
+    return general(verdict.detail).split(":")[0]
+
+
 def reduce(task: Task, seed: int) -> int:
     """Prints the smallest program found that fails as this seed's does."""
     with tempfile.TemporaryDirectory() as folder:
@@ -143,11 +150,11 @@ def reduce(task: Task, seed: int) -> int:
         if first.outcome not in ("wrong", "crash", "refused"):
             print(f"seed {seed} does not fail: {first.outcome} {first.detail}")
             return 0
-        key = first.outcome, general(first.detail).split(":")[0]
+        key = first.outcome, failure(first)
 
         def fails(smaller: str) -> bool:
             found = verdict(smaller)
-            return (found.outcome, general(found.detail).split(":")[0]) == key
+            return (found.outcome, failure(found)) == key
 
         small = shrink(source, fails)
         print(describe(seed, verdict(small)))
