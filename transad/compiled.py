@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transad.emit import HELPERS
+from transad.errors import CannotCompile, Place
 from transad.options import Options
 
 if TYPE_CHECKING:
@@ -46,3 +47,34 @@ def compiled_module(code: types.CodeType, built: Built, options: Options, path: 
         label = f"{built.pair.name}_{part}"
         space[label] = numba.njit(space[label], cache=on_disk, **flags(options.strict))
     return space
+
+
+def ready(dispatcher: Any, args: tuple, built: Built, path: str) -> None:
+    """Compile for the types of `args` (or load from the cache); a damaged cache is thrown away, not trusted.
+
+    What Numba refuses becomes a `CannotCompile` at the user's function, with Numba's reason."""
+    import numba
+    from numba.core.errors import NumbaError
+    signature = tuple(numba.typeof(a) for a in args)
+    if signature in dispatcher.overloads:
+        return
+    try:
+        dispatcher.compile(signature)
+    except NumbaError as problem:
+        raise refused(problem, built) from problem
+    except Exception:
+        for stale in (Path(path).parent / "__pycache__").glob(f"{Path(path).stem}.*.nb*"):
+            stale.unlink(missing_ok=True)
+        try:
+            dispatcher.compile(signature)
+        except NumbaError as problem:
+            raise refused(problem, built) from problem
+
+
+def refused(problem: Exception, built: Built) -> CannotCompile:
+    """Numba's complaint as an error at the user's line."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    reason = next((line for line in lines if not line.startswith(("Failed in nopython", "During:", "File "))), "")
+    return CannotCompile(f"Numba cannot compile the derivative of {built.pair.name}: {reason}",
+                         place=Place(built.filename, built.line) if built.filename else None,
+                         instead="leave out jit=True, or write this part with what Numba supports")

@@ -72,6 +72,9 @@ class Fast:
         leaves = all(s.kind == "leaf" for s in typed.shapes) and len(typed.shapes) == len(args)
         if not plain or not built.structure.kind.real or not leaves or built.writes or built.held:
             return None, ()
+        if self.options.jit and built.chain is None:
+            from transad.compiled import ready
+            ready(typed.code.joint, args, built, typed.code.path)
         run = self.runner(typed)
         return run if typed.built.chain is None else _followed(run), typed.dependencies
 

@@ -128,7 +128,12 @@ class _Chain:
 
     def total(self, v: str) -> str:
         """The cotangent of a variable: the sum of what later parts contribute."""
-        return " + ".join(self.cotangents[v])
+        first, *rest = self.cotangents[v]
+        if not isinstance(self.program.kinds[v], Array):
+            return " + ".join([first, *rest])
+        for d in rest:
+            first = f"added({first}, {d})"
+        return first
 
     # -- straight parts -------------------------------------------------------------------------------------------
     def straight(self, part: Straight, k: int) -> Any:
@@ -145,6 +150,7 @@ class _Chain:
                       self.program.filename)
         wanted = [v for v in inputs if v in self.active]
         flags = self.activity(sub, wanted)
+        wanted = wanted if any(flags) else []
         pair = prune(reverse(versions(sub), wanted, Names(self.names.taken), self.stopped))
         if pair.writes:
             raise NoKernel

@@ -42,6 +42,8 @@ class Built:
     held: list[Any]
     dependencies: list[Any]
     writes: bool
+    filename: str = ""
+    line: int = 0
     chain: Chain | None = None
 
     def result(self, flat: tuple) -> Any:

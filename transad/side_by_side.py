@@ -57,9 +57,14 @@ def _down(numbered: list[tuple[int, str]], right: list[str]) -> list[Row]:
     theirs = [*(_bare(line) for line in right[:-1]), "last"]
     rows: list[Row] = []
     for _, a0, a1, b0, b1 in difflib.SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
-        for k in range(max(a1 - a0, b1 - b0)):
-            left = _left(*numbered[a0 + k]) if a0 + k < a1 else ""
-            rows.append((left, right[b0 + k] if b0 + k < b1 else ""))
+        pending = right[b0:b1]
+        for k in range(a0, a1):
+            # A changed line goes beside the line that assigns the same variable, if there is one.
+            target = numbered[k][1].split()[:2]
+            while any(line.split()[:2] == target for line in pending[1:]) and pending[0].split()[:2] != target:
+                rows.append(("", pending.pop(0)))
+            rows.append((_left(*numbered[k]), pending.pop(0) if pending else ""))
+        rows += [("", line) for line in pending]
     return rows
 
 

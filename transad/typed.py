@@ -183,6 +183,9 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
             raise chosen.overlapping(function)
         return None
     try:
+        if chosen.jit:
+            from transad.compiled import ready
+            ready(typed.code.forward, tuple(values), typed.built, typed.code.path)
         flat, saved = typed.code.forward(*values)
     except ItemFailed:
         function(*args, **kwargs)           # the exception of the item, from the user's own text

@@ -157,8 +157,10 @@ def _map(s: For, before: Block, program: Program, names: Names, after: set[str])
         if not isinstance(program.kinds[a], Array) or program.kinds[a].ndim != 1 or any(     # type: ignore[union-attr]
                 isinstance(x, Let) and x.name in set(names_in(e)) for x in before[_place(a, before):]):
             return None
-    if any(v in live or v in changed for v in made):
+    if any(v in changed or sum(v in reads(x) for x in walk(body)) != 1 for v in made) or any(
+            v in names_in(x.value) for v in made for x in walk(body) if isinstance(x, Store)):
         return None
+    live -= set(made)
     starts = {v: _start(v, before) or name(v) for v in sums}
     kinds: dict[str, Kind] = {**program.kinds, s.var: Scalar("int64")}
     entries: Block = [Let(v, constant(0.0 if program.kinds[v] == Scalar("float64") else 0)) for v in sums]

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from numba import get_num_threads, prange, types
-from numba.extending import overload, register_jitable
+from llvmlite import ir
+from numba import prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload, register_jitable
 
 from transad.runtime import kernels
-from transad.runtime.kernels import (LEAST_CHUNK, LEAST_WORK, MEMORY, MOST_CHUNKS, WORTH_THREADS, ItemFailed,
+from transad.runtime.kernels import (LEAST_CHUNK, LEAST_WORK, MEMORY, MOST_CHUNKS, WORTH_THREADS, ItemFailed, added,
                                      scaled_array, scaled_in_place, summed_chunks)
 
 scaled = register_jitable(kernels.scaled)
@@ -22,11 +24,20 @@ def chunk_count(n, work, shared):      # type: ignore[no-untyped-def]
     return max(chunks, 1)
 
 
+@intrinsic
+def _thread_count(typingctx):      # type: ignore[no-untyped-def]
+    """The threads that the next map may use: Numba's own symbol, by name, so that compiled code can be cached."""
+    def codegen(context, builder, signature, args):      # type: ignore[no-untyped-def]
+        kind = ir.FunctionType(ir.IntType(32), [])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, "get_num_threads"), [])
+    return types.int32(), codegen
+
+
 if numba.config.NUMBA_NUM_THREADS > 1:      # type: ignore[attr-defined]
     @register_jitable
     def use_threads(work, chunks):      # type: ignore[no-untyped-def]
         """Whether threads are worth their launch."""
-        return chunks > 1 and work > WORTH_THREADS and get_num_threads() > 1
+        return chunks > 1 and work > WORTH_THREADS and _thread_count() > 1
 else:
     @register_jitable
     def use_threads(work, chunks):      # type: ignore[no-untyped-def]
@@ -75,6 +86,18 @@ def _scaled_in_place(d, slope):      # type: ignore[no-untyped-def]
     return some
 
 
+@overload(kernels.added)
+def _added(a, b):      # type: ignore[no-untyped-def]
+    if a.ndim == 1:
+        def one(a, b):      # type: ignore[no-untyped-def]
+            out = np.empty_like(a)
+            for i in range(a.shape[0]):
+                out[i] = a[i] + b[i]
+            return out
+        return one
+    return lambda a, b: a + b
+
+
 @overload(kernels.summed_chunks)
 def _summed_chunks(parts):      # type: ignore[no-untyped-def]
     def flat(parts):      # type: ignore[no-untyped-def]
@@ -87,5 +110,5 @@ def _summed_chunks(parts):      # type: ignore[no-untyped-def]
     return flat
 
 
-__all__ = ["ItemFailed", "chunk_count", "prange", "scaled", "scaled_array", "scaled_in_place", "summed_chunks",
+__all__ = ["ItemFailed", "added", "chunk_count", "prange", "scaled", "scaled_array", "scaled_in_place", "summed_chunks",
            "use_threads"]

@@ -43,7 +43,13 @@ def layer() -> str:
 
 @functools.lru_cache(maxsize=1)
 def prepare() -> None:
-    """Make an installed TBB visible to Numba."""
+    """Start Numba's threads, TBB's if it is installed."""
+    _load_tbb()
+    from numba.np.ufunc.parallel import _launch_threads
+    _launch_threads()
+
+
+def _load_tbb() -> None:
     from importlib import metadata
     try:
         files = metadata.files("tbb") or []

@@ -63,7 +63,12 @@ class Adjoint:
         births = self.shadows.trip_start(scope) + self.shadows.births(scope)
         out: Block = []
         for s in reversed(scope.block):
-            made = self.statement(s, scope)
+            try:
+                made = self.statement(s, scope)
+            except NotTyped as problem:
+                problem.line = problem.line or s.line
+                problem.filename = problem.filename or self.program.filename
+                raise
             if made:
                 for m in made:
                     m.line = m.line or s.line

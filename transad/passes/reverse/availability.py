@@ -212,7 +212,10 @@ class Availability:
         return tape
 
     def is_value(self, found: Definition) -> bool:
-        """Whether an array is a value of its own (made here), so that a copy of its contents can be kept."""
+        """Whether the contents of an array are settled here, so that a copy of them can be kept: it is made by this
+        statement, or nothing ever writes to it."""
+        if not self.regions.written(found.version):
+            return True
         return found.how == "pseudo" or (found.how == "let" and isinstance(found.statement, Let)
                                          and view_of(found.statement.value) is None)
 
