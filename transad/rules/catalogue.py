@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import builtins
 import fnmatch
 import functools
 import importlib
@@ -105,7 +106,7 @@ def entries(pattern: str | None = None) -> list[Entry]:
     out = []
     for rule in registered():
         names = names_of(rule.function)
-        if not names[0].startswith(_SHOWN) and "." in names[0]:      # helpers of the rules, and rules of users
+        if not names[0].startswith(_SHOWN) and not hasattr(builtins, names[0]):     # helpers, and rules of users
             continue
         if pattern and not any(_fits(n, pattern) for n in names):
             continue
