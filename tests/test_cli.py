@@ -1,4 +1,5 @@
 """The command line: targets, modes, exit codes, messages. main() is run in this process."""
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -143,7 +144,7 @@ def test_modes_print_programs_that_run(folder, capsys):
     expected = transad.grad(module.garch)(theta, r)
     for mode in ("primal", "reverse", "pullback", "joint"):
         _, text, _ = run(capsys, "show", "garch", "--mode", mode)
-        space = {"np": np, "math": __import__("math")}
+        space = {"np": np, "math": math}
         exec(text, space)
         if mode == "primal":
             assert space["garch"](theta, r) == module.garch(theta, r)
@@ -280,6 +281,19 @@ def test_python_dash_m_is_the_same(folder):
     assert done.returncode == 0 and "def twice_fwd(x):" in done.stdout, done.stderr
 
 
+def items(a, xs):
+    return sum(math.exp(-a * x) * math.sin(a * x) * math.cos(x) for x in xs)
+
+
+def test_maps_are_shown_as_they_run():
+    parallel = transad.api.source(items, 0.5, np.ones(3), jit=True)
+    sequential = transad.api.source(items, 0.5, np.ones(3), jit=True, parallel=False)
+    assert "def items_fwd(a, xs):" in parallel and "def items_fwd(a, xs):" in sequential
+    assert "prange" in parallel and "prange" not in sequential
+    from transad.explain import explained
+    assert "maps: 1 loop" in explained(planned(items, (0.5, np.ones(3)), options={"jit": True}))
+
+
 # Signatures
 
 @pytest.mark.parametrize("text, expected", [
@@ -386,7 +400,6 @@ def test_every_compiled_elementwise_function_has_a_typed_derivative():
 
 def _calling(name, count):
     import linecache
-    import math
     args = ", ".join("xyz"[:count])
     text = f"def f({args}):\n    return {name}({args})\n"
     file = f"<test {name}>"

@@ -75,6 +75,8 @@ def _target(command: argparse.ArgumentParser) -> None:
     command.add_argument("--wrt", metavar="NAMES",
                          help="the arguments to differentiate, by name or position: x,y (default: the first)")
     command.add_argument("--signature", metavar="KINDS", help=_SIGNATURE)
+    command.add_argument("--jit", action="store_true", help="as with jit=True: small maps too become kernels")
+    command.add_argument("--sequential", action="store_true", help="as with parallel=False: no maps on threads")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -106,8 +108,9 @@ def _plan(options: argparse.Namespace) -> Any:
     from transad.plan import planned
     from transad.targets import found
     function = found(options.target)
+    chosen = {**({"jit": True} if options.jit else {}), **({"parallel": False} if options.sequential else {})}
     try:
-        return planned(function, signature=options.signature, wrt=options.wrt)
+        return planned(function, signature=options.signature, wrt=options.wrt, options=chosen)
     except InvalidArgument as problem:
         raise Usage(str(problem)) from None
 
@@ -115,6 +118,7 @@ def _plan(options: argparse.Namespace) -> Any:
 def _show(options: argparse.Namespace) -> int:
     from transad.errors import InvalidArgument
     from transad.show import header, text_of
+    options.sequential |= options.side_by_side          # the adjoint of a map is not in the order of the lines
     plan = _plan(options)
     try:
         text = text_of(plan, options.mode, options.after)

@@ -97,6 +97,7 @@ def _typed(plan: Plan) -> list[str]:
     assert plan.state is not None
     pair = plan.state.pair
     out = ["  path: typed. Derivative text is emitted for these kinds (transad show); jit=True compiles it."]
+    out += _maps(plan)
     calls = sorted({_called(s) for s in walk(plan.state.pair.forward) if isinstance(s, Do)} - {""})
     tapes = dict(_tapes(pair))
     if tapes:
@@ -113,6 +114,17 @@ def _typed(plan: Plan) -> list[str]:
     if pair.writes:
         out.append("  it writes into an argument: arguments that share memory with each other go to the recorded path")
     return out
+
+
+def _maps(plan: Plan) -> list[str]:
+    chain = plan.state.chain if plan.state is not None else None
+    if chain is None:
+        return []
+    count = len(chain.maps)
+    how = "on several threads where the work pays for it" if chain.threaded else "on one thread"
+    return [f"  maps: {count} loop{'s' if count > 1 else ''} whose items do not depend on each other, run {how}",
+            *(f"    {note}" for note in chain.notes),
+            "  what follows holds where the items run one after another (parallel=False):"]
 
 
 def _table(rows: Any) -> list[str]:
@@ -146,11 +158,11 @@ def _tapes(pair: Any) -> Iterator[tuple[str, str]]:
         if not re.search(r"_tape(_\d+)?$", name):
             continue
         loops = _loops_around(pair.forward, name, []) or []
-        trip = " of ".join(f"a trip of `{_head(s)}`" for s in reversed(loops)) or "a trip"
+        trip = " in each ".join(f"trip of `{_head(s)}`" for s in reversed(loops)) or "trip"
         kind = pair.kinds.get(name)
         dtype = kind.dtype if isinstance(kind, Array | Scalar) else "float64"
         what = "truth value" if dtype == "bool" else "number"
-        yield name, f"one {what} {trip}, {np.dtype(dtype).itemsize} bytes each"
+        yield name, f"one {what} a {trip}, {np.dtype(dtype).itemsize} bytes each"
 
 
 def _loops_around(block: Block, tape: str, loops: list[Statement]) -> list[Statement] | None:

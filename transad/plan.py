@@ -66,6 +66,12 @@ class Plan:
         return self.state.label if self.state is not None else self.function.__name__
 
     @property
+    def text(self) -> str:
+        """The emitted module: of the maps where the function has some, else of the pair."""
+        assert self.state is not None
+        return self.state.chain.text if self.state.chain is not None else self.state.text
+
+    @property
     def signature(self) -> str:
         return ", ".join(f"{a.name}: {spelled(a.shape)}" for a in self.arguments)
 
@@ -98,7 +104,8 @@ def planned(function: Any, args: tuple = (), *, signature: str | None = None, wr
         arguments += assumed(f, signature, skip=len(bound))
     wanted, notes = _wanted(wrt, arguments, len(bound))
     plan = Plan(f, source, arguments, wanted, notes=notes)
-    plan.refused = _beforehand(plan, Options.of(given)) or _compiled(plan)
+    chosen = Options.of(given)
+    plan.refused = _beforehand(plan, chosen) or _compiled(plan, chosen)
     return plan
 
 
@@ -170,7 +177,7 @@ def _beforehand(plan: Plan, options: Options) -> Refused | None:
     return None
 
 
-def _compiled(plan: Plan) -> Refused | None:
+def _compiled(plan: Plan, options: Options) -> Refused | None:
     """Run the passes; the reason if one of them refuses."""
     captured: dict[str, Shape] = {}
     for name, cell in zip(plan.function.__code__.co_freevars, plan.function.__closure__ or (), strict=True):
@@ -186,7 +193,7 @@ def _compiled(plan: Plan) -> Refused | None:
         for kind in leaf_kinds(shapes[w]):
             if not kind.real:
                 return Refused(f"the differentiated argument {w} holds {kind.dtype} values")
-    plan.state = State(plan.function, shapes, captured, plan.wanted, watch=True)
+    plan.state = State(plan.function, shapes, captured, plan.wanted, watch=True, options=options)
     try:
         run(plan.state)
     except NotTyped as problem:

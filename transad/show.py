@@ -93,8 +93,8 @@ def text_of(plan: Plan, mode: str = "reverse", after: str | None = None) -> str:
     if mode == "primal":
         return primal(plan)
     if mode == "joint":
-        return plan.state.text
-    pair = plan.state.text.partition(f"\n\n\ndef {plan.label}_joint(")[0] + "\n"
+        return plan.text
+    pair = plan.text.partition(f"\n\n\ndef {plan.label}_joint(")[0] + "\n"
     return pair if mode == "reverse" else pair + "\n\n" + _pullback(plan.state)
 
 

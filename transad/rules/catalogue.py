@@ -106,7 +106,8 @@ def entries(pattern: str | None = None) -> list[Entry]:
     out = []
     for rule in registered():
         names = names_of(rule.function)
-        if not names[0].startswith(_SHOWN) and not hasattr(builtins, names[0]):     # helpers, and rules of users
+        known = names[0].startswith(_SHOWN) or hasattr(builtins, names[0])
+        if not known or "<" in names[0]:      # helpers of the rules, and rules of users
             continue
         if pattern and not any(_fits(n, pattern) for n in names):
             continue
