@@ -36,29 +36,30 @@ CARPENTER = {"alpha": 0.55, "beta": 0.028, "gamma": 0.80, "delta": 0.024}
 HOWARD = {"alpha": 0.55, "beta": 0.028, "gamma": 0.84, "delta": 0.026}
 
 
-def growth(state, rates):
-    """The right-hand side: how fast hares and lynx change."""
-    hares, lynx = state[0], state[1]
-    change = np.empty(2)
-    change[0] = (rates[0] - rates[1] * lynx) * hares
-    change[1] = (rates[3] * hares - rates[2]) * lynx
-    return change
+def growth(hares, lynx, alpha, beta, gamma, delta):
+    """How fast hares and lynx change."""
+    return (alpha - beta * lynx) * hares, (delta * hares - gamma) * lynx
 
 
-def rk4_step(state, rates, h):
-    k1 = growth(state, rates)
-    k2 = growth(state + h / 2 * k1, rates)
-    k3 = growth(state + h / 2 * k2, rates)
-    k4 = growth(state + h * k3, rates)
-    return state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+def rk4_step(hares, lynx, h, alpha, beta, gamma, delta):
+    """Hares and lynx a time h later (classical Runge-Kutta)."""
+    hares1, lynx1 = growth(hares, lynx, alpha, beta, gamma, delta)
+    hares2, lynx2 = growth(hares + h / 2 * hares1, lynx + h / 2 * lynx1, alpha, beta, gamma, delta)
+    hares3, lynx3 = growth(hares + h / 2 * hares2, lynx + h / 2 * lynx2, alpha, beta, gamma, delta)
+    hares4, lynx4 = growth(hares + h * hares3, lynx + h * lynx3, alpha, beta, gamma, delta)
+    return (hares + h / 6 * (hares1 + 2 * hares2 + 2 * hares3 + hares4),
+            lynx + h / 6 * (lynx1 + 2 * lynx2 + 2 * lynx3 + lynx4))
 
 
-def populations(start, rates, years, steps):
+def populations(parameters, years, steps):
     """Hares and lynx every 1/steps of a year, from the start on: shape (years * steps + 1, 2)."""
+    alpha, beta, gamma, delta = parameters[0], parameters[1], parameters[2], parameters[3]
+    hares, lynx = parameters[4], parameters[5]
     path = np.empty((years * steps + 1, 2))
-    path[0] = start
+    path[0, 0], path[0, 1] = hares, lynx
     for i in range(years * steps):
-        path[i + 1] = rk4_step(path[i], rates, 1.0 / steps)
+        hares, lynx = rk4_step(hares, lynx, 1.0 / steps, alpha, beta, gamma, delta)
+        path[i + 1, 0], path[i + 1, 1] = hares, lynx
     return path
 
 
@@ -66,10 +67,10 @@ def loss(log_parameters, hares, lynx):
     """Half the sum of squared log ratios between model and counts."""
     parameters = np.exp(log_parameters)
     years = len(hares) - 1
-    path = populations(parameters[4:], parameters[:4], years, STEPS_PER_YEAR)
+    path = populations(parameters, years, STEPS_PER_YEAR)
     total = 0.0
     for year in range(years + 1):
-        model = path[year * STEPS_PER_YEAR]
+        model = path[year * STEPS_PER_YEAR]  # one row: hares, lynx
         total += math.log(model[0] / hares[year]) ** 2 + math.log(model[1] / lynx[year]) ** 2
     return total / 2
 
@@ -101,7 +102,7 @@ def plot(parameters, path):
     import matplotlib.pyplot as plt
 
     years = len(HARES) - 1
-    model = populations(parameters[4:], parameters[:4], years, STEPS_PER_YEAR)
+    model = populations(parameters, years, STEPS_PER_YEAR)
     time_axis = FIRST_YEAR + np.arange(len(model)) / STEPS_PER_YEAR
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for column, (name, counts) in enumerate([("hares", HARES), ("lynx", LYNX)]):
