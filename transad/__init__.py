@@ -12,6 +12,7 @@ from .api import (
     jacobian,
     jacrev,
     jvp,
+    linearize,
     pullback,
     value_and_grad,
     value_and_jacobian,
@@ -29,6 +30,7 @@ from .errors import (
     Unsupported,
 )
 from .function import Differentiable, differentiable
+from .implicit import implicit
 from .rules.registry import adjoint, nondiff, partials
 from .testing import check_grads
 from .verbs import checkpoint, custom_rule, fwddiff, stop_gradient
@@ -38,6 +40,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CannotCompile", "Differentiable", "InvalidArgument", "MissingRule", "NoSource", "NotScalar", "TransadError",
     "TransadPerformanceWarning", "TransadWarning", "Unsupported", "adjoint", "check_grads", "checkpoint",
-    "custom_rule", "differentiable", "fwddiff", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp",
+    "custom_rule", "differentiable", "fwddiff", "grad", "hessian", "hvp", "implicit", "jacfwd", "jacobian", "jacrev",
+    "jvp", "linearize",
     "nondiff", "partials", "pullback", "stop_gradient", "value_and_grad", "value_and_jacobian", "vjp",
 ]

@@ -24,7 +24,7 @@ import numpy as np
 from .errors import InvalidArgument, NotScalar, Unsupported
 from .function import options_of, unwrapped
 
-__all__ = ["grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "pullback", "run_pullback", "source",
+__all__ = ["grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "pullback", "run_pullback", "source",
            "value_and_grad", "value_and_jacobian", "vjp"]
 
 _MISS: Any = type("Miss", (), {})()
@@ -280,11 +280,22 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, 
     """`(y, dy)`: the value and its derivative in the direction `tangents` (one per primal; None for zero)."""
     if len(primals) != len(tangents):
         raise InvalidArgument(f"jvp got {len(primals)} primals and {len(tangents)} tangents")
+    if not has_aux:
+        from .forward import jvp as typed
+        found = typed(function, tuple(primals), tuple(tangents))
+        if found is not None:
+            return found
     from .runtime.forward import pushforward
     y, push = pushforward(function, tuple(primals), {}, None, has_aux)
     if has_aux:
         return y[0], push(tuple(tangents)), y[1]
     return y, push(tuple(tangents))
+
+
+def linearize(function: Callable, *primals: Any) -> tuple[Any, Callable]:
+    """`(y, push)`: the value, and the linear map from tangents (one per primal, None for zero) to the tangent of y."""
+    from .forward import linearize as made
+    return made(function, *primals)
 
 
 def jacrev(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None) -> Callable:
@@ -297,9 +308,13 @@ def jacfwd(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence
     selection = _Selection(function, argnums, argnames)
 
     def columns(*args: Any, **kwargs: Any) -> Any:
+        from .forward import jacobian as typed
         from .runtime.forward import pushforward
         from .runtime.jacobians import from_columns
         chosen = selection.resolve(args, kwargs)
+        found = typed(function, args, kwargs, chosen, "columns")
+        if found is not None:
+            return found[1][0] if selection.single else tuple(found[1])
         _, push = pushforward(function, args, kwargs, chosen, False)
         values = [args[c] if isinstance(c, int) else kwargs[c] for c in chosen]
         blocks = [from_columns(push, values, k) for k in range(len(chosen))]
@@ -309,7 +324,7 @@ def jacfwd(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence
 
 def jacobian(function: Callable, argnums: Argnums = 0, *,
              argnames: str | Sequence[str] | None = None) -> Callable:
-    """The Jacobian (`jacrev`); shape `y.shape + x.shape`."""
+    """The Jacobian, by rows or by columns, whichever are fewer; shape `y.shape + x.shape`."""
     return _jacobian("jacobian", function, argnums, argnames, with_value=False)
 
 
@@ -323,10 +338,15 @@ def _jacobian(verb: str, function: Callable, argnums: Argnums, argnames: Any, wi
     selection = _Selection(function, argnums, argnames)
 
     def rows(*args: Any, **kwargs: Any) -> Any:
+        from .forward import jacobian as typed
         from .runtime.jacobians import from_rows
         chosen = selection.resolve(args, kwargs)
         for which in chosen:
             _check_differentiable(args[which] if isinstance(which, int) else kwargs[which], which)
+        found = typed(function, args, kwargs, chosen, "rows" if verb == "jacrev" else "auto")
+        if found is not None:
+            result = found[1][0] if selection.single else tuple(found[1])
+            return (found[0], result) if with_value else result
         positions, names = _split(chosen)
         y, back = run_pullback(function, args, kwargs, positions, names)
         order = [[*positions, *names].index(which) for which in chosen]

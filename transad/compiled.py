@@ -8,6 +8,7 @@ import functools
 import math
 import sys
 import types
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,13 @@ def flags(strict: bool) -> dict[str, Any]:
 
 
 def compiled_module(code: types.CodeType, built: Built, options: Options, path: str) -> dict[str, Any]:
-    """The namespace of the module with its functions compiled on their first call."""
+    """The namespace of the module of a pair with its functions compiled on their first call."""
+    return module_of(code, built.pair.name, built.pair.constants, options, path, ("fwd", "rev", "joint"))
+
+
+def module_of(code: types.CodeType, function: str, constants: dict[str, Any], options: Options, path: str,
+              parts: Sequence[str]) -> dict[str, Any]:
+    """The namespace of a module with the functions `function_part` compiled on their first call."""
     import numba
 
     from transad.runtime import typed_numba
@@ -40,11 +47,11 @@ def compiled_module(code: types.CodeType, built: Built, options: Options, path: 
     module.__file__ = path
     space = module.__dict__
     space.update({"np": np, "math": math, **{h: getattr(typed_numba, h) for h in HELPERS if hasattr(typed_numba, h)},
-                  **built.pair.constants})
+                  **constants})
     exec(code, space)
     on_disk = not path.startswith("<")
-    for part in ("fwd", "rev", "joint"):
-        label = f"{built.pair.name}_{part}"
+    for part in parts:
+        label = f"{function}_{part}"
         space[label] = numba.njit(space[label], cache=on_disk, **flags(options.strict))
     return space
 

@@ -72,15 +72,22 @@ class Fast:
         leaves = all(s.kind == "leaf" for s in typed.shapes) and len(typed.shapes) == len(args)
         if not plain or not built.structure.kind.real or not leaves or built.writes or built.held:
             return None, ()
-        if self.options.jit and built.chain is None:
+        if self.options.jit:
             from transad.compiled import ready
-            ready(typed.code.joint, args, built, typed.code.path)
-        run = self.runner(typed)
+            ready(getattr(typed.code.joint, "dispatcher", typed.code.joint), args, built, typed.code.path)
+        run = self.forwards(args, typed) or self.runner(typed, typed.code.joint)
         return run if typed.built.chain is None else _followed(run), typed.dependencies
 
-    def runner(self, typed: Typed) -> Callable[..., Any]:
-        """The joint sweep, made to return the gradient in the form that was asked for."""
-        joint = typed.code.joint
+    def forwards(self, args: tuple, typed: Typed) -> Callable[..., Any] | None:
+        """A forward sweep, where `mode` asks for it or chooses it (see `Options`)."""
+        taped = typed.built.pair is not None and getattr(typed.built.pair, "taped", False)
+        if self.options.mode == "reverse" or (self.options.mode == "auto" and not taped):
+            return None
+        from transad.forward import chosen
+        return chosen(self, args, typed)
+
+    def runner(self, typed: Typed, joint: Callable[..., Any]) -> Callable[..., Any]:
+        """A sweep that gives value and gradient, made to return them in the form that was asked for."""
         numbers = [_is_number(typed.shapes[w]) for w in typed.wanted]
         if self.options.jit:
             if self.single or len(typed.wanted) > 1:

@@ -14,13 +14,15 @@ _KNOWN = {"jit", "strict", "path", "mode", "parallel", "threads", "chunk", "memo
 class Options:
     """`jit`: compile with Numba. `strict`: no reassociation of sums and no contraction in compiled code.
     `path`: auto | typed | recorded (also by the environment variable TRANSAD_PATH).
-    `parallel`: maps as kernels. `threads`: how many threads a map may use, None for all of Numba's."""
+    `mode`: auto | forward | reverse; auto takes a forward sweep where the reverse one would keep a tape and
+    at most `transad.forward.FEW` numbers are differentiated. `parallel`: maps as kernels. `threads`: how many threads a map may use, None for all of Numba's."""
 
     jit: bool = False
     strict: bool = False
     path: str = "auto"
     parallel: bool = True
     threads: int | None = None
+    mode: str = "auto"
 
     @staticmethod
     def of(given: dict[str, Any]) -> Options:
@@ -29,8 +31,11 @@ class Options:
             raise InvalidArgument(f"unknown option {sorted(unknown)[0]!r}",
                                   instead=f"the options are {', '.join(sorted(_KNOWN))}")
         path = given.get("path") or os.environ.get("TRANSAD_PATH", "auto")
+        mode = given.get("mode") or "auto"
+        if mode not in ("auto", "forward", "reverse"):
+            raise InvalidArgument(f"mode={mode!r}", instead="mode is 'auto', 'forward' or 'reverse'")
         return Options(bool(given.get("jit", False)), bool(given.get("strict", False)), path,
-                       bool(given.get("parallel", True)), given.get("threads"))
+                       bool(given.get("parallel", True)), given.get("threads"), mode)
 
     def refused(self, function: Any, refusal: Any) -> CannotCompile:
         label = getattr(function, "__name__", type(function).__name__)

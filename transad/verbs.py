@@ -112,6 +112,11 @@ class ForwardDiff(_Wrapped):
     def _called_inside(self) -> Callable:
         return self.__wrapped__
 
+    @property
+    def __transad_function__(self) -> Callable:
+        """What the typed path puts in place of a call."""
+        return self.__wrapped__
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.__wrapped__(*args, **kwargs)
 

@@ -106,9 +106,11 @@ def share_of_extreme(x: np.ndarray, out: float) -> np.ndarray:
     return hit / max(np.sum(hit), 1.0)
 
 
-def keep_zero(d: np.ndarray, slope: np.ndarray) -> np.ndarray:
+def keep_zero(d: Any, slope: Any) -> Any:
     """`d * slope` where a zero of `d` wins over an infinite slope."""
-    return np.where(d == 0.0, 0.0, d * slope)
+    if isinstance(d, np.ndarray) or isinstance(slope, np.ndarray):
+        return np.where(d == 0.0, 0.0, d * slope)
+    return 0.0 if d == 0.0 else d * slope
 
 
 def record_array(values: list[float], dims: list[int], a: np.ndarray) -> None:

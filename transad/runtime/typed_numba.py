@@ -153,7 +153,18 @@ def _take_scattered(d_a, index):      # type: ignore[no-untyped-def]
 
 @overload(typed.keep_zero)
 def _keep_zero(d, slope):      # type: ignore[no-untyped-def]
+    if not isinstance(d, types.Array) and not isinstance(slope, types.Array):
+        return lambda d, slope: 0.0 if d == 0.0 else d * slope
     return lambda d, slope: np.where(d == 0.0, 0.0, d * slope)
+
+
+@overload(typed.stretched)
+def _stretched(g, like):      # type: ignore[no-untyped-def]
+    def fill(g, like):      # type: ignore[no-untyped-def]
+        out = np.empty_like(like)
+        out[...] = g
+        return out
+    return fill
 
 
 @overload(typed.share_of_extreme)

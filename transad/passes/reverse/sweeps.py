@@ -38,6 +38,7 @@ class Pair:
     constants: dict[str, Any] = field(default_factory=dict)
     wanted: list[str] = field(default_factory=list)
     writes: bool = False
+    taped: bool = False
 
 
 def reverse(program: Program, wanted: list[str], names: Names, stopped: set[str] = frozenset()) -> Pair:
@@ -66,6 +67,7 @@ def reverse(program: Program, wanted: list[str], names: Names, stopped: set[str]
     body = available.resolve(root, body)
     body.pop()
     pair = _Assembly(program, values, available, found.position, names).pair(seeds, body, cotangents, wanted)
+    pair.taped = bool(available.tapes)
     pair.writes = any(found.written(p) for p in program.parameters if p in found.parent)
     return pair
 
@@ -79,13 +81,14 @@ def _seeds(program: Program, adjoint: Adjoint, names: Names, end: Statement) -> 
     """The cotangents of the results: parameters of `f_rev`, and how they enter."""
     seeds: list[str] = []
     out: Block = []
+    sure = "set" if len(program.results) == 1 else "maybe"          # of several, some may be zero
     for k, e in enumerate(program.results):
         plain = isinstance(e, gast.Name) and "@" in e.id
         if plain and e.id in adjoint.active and not isinstance(program.kinds[base(e.id)], Array):
             if base(e.id) not in adjoint.cotangents:
                 d = adjoint.d(e.id)
                 seeds.append(d)
-                adjoint.live[d] = "set"
+                adjoint.live[d] = sure
                 continue
         wanted = f"d_{base(e.id)}" if plain else "d_y" if len(program.results) == 1 else f"d_y{k}"
         seed = names.fresh(wanted)
@@ -96,7 +99,7 @@ def _seeds(program: Program, adjoint: Adjoint, names: Names, end: Statement) -> 
         if isinstance(kind, Array):
             adjoint.shadows.variables[seed] = kind.ndim
         work = adjoint.differentiate(e, Term(1.0, (name(seed),)), end)
-        out += adjoint.added(work, end, "", "set")
+        out += adjoint.added(work, end, "", sure)
     return seeds, out
 
 
