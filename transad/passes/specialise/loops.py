@@ -4,13 +4,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import gast
-
 from transad import ir
 from transad.kinds import INT, Array, Scalar, join
-from transad.passes.specialise.values import (UNKNOWN, Frame, Iter, Lst, NotTyped, Obj, Record, Tup, Val, is_array,
-                                              is_scalar)
-from transad.quote import Node, call, constant, expr, name, show
+from transad.nodes import gast
+from transad.passes.specialise.values import (
+    UNKNOWN,
+    Frame,
+    Iter,
+    Lst,
+    NotTyped,
+    Obj,
+    Record,
+    Tup,
+    Val,
+    is_array,
+    is_scalar,
+)
+from transad.quote import Node, call, constant, expr, name, names_in, show
 
 if TYPE_CHECKING:
     from transad.passes.specialise.program import Specialiser
@@ -71,9 +81,11 @@ class Loops:
         if isinstance(v, Tup):
             if len(v.items) > _UNROLLED:
                 raise NotTyped("a long tuple is iterated", node)
-            for item in v.items:
+            items, start = list(v.items), len(self.buffer)
+            for k in range(len(items)):
                 before = len(self.buffer)
-                body(item)
+                body(items[k])
+                self.pin(items, k + 1, start, self.buffer[before:])
                 if any(isinstance(s, ir.Exit) and s.how != "raise" for s in ir.walk(self.buffer[before:])):
                     raise NotTyped("break or continue in a loop over a tuple", node)
             return
@@ -86,6 +98,26 @@ class Loops:
             self.emit_for(start, stop, step, lambda i: body(Val(i, INT)), wanted)
             return
         self.emit_for(constant(0), it.length(), 1, lambda i: body(it.item(i)), wanted)
+
+    def pin(self: Specialiser, items: list[Any], first: int, place: int, emitted: ir.Block) -> None:
+        """Name at `place`, before the loop, what later items read and a trip has changed."""
+        changed = ir.assigned(emitted)
+        stores = any(isinstance(s, ir.Store) for s in ir.walk(emitted))
+
+        def pinned(v: Any) -> Any:
+            if isinstance(v, Tup):
+                return Tup([pinned(x) for x in v.items], v.cls)
+            if isinstance(v, Record):
+                return Record(v.cls, {f: pinned(x) for f, x in v.fields.items()})
+            if not isinstance(v, Val) or not (changed & set(names_in(v.expr)) or (
+                    stores and not isinstance(v.expr, gast.Name | gast.Constant))):
+                return v
+            fresh = self.names.fresh("item")
+            self.kinds[fresh] = v.kind
+            self.buffer.insert(place, ir.Let(fresh, v.expr, line=self.line))
+            return Val(name(fresh), v.kind, v.const)
+        for k in range(first, len(items)):
+            items[k] = pinned(items[k])
 
     def emit_for(self: Specialiser, start: Node, stop: Node, step: int, body: Callable[[Node], None],
                  wanted: str) -> None:
