@@ -333,6 +333,29 @@ def test_kinds_are_guessed_from_use_annotations_and_defaults():
         "weights": ("float64[:]", "annotation"), "steps": ("int64", "default"), "mode": ("'fast'", "default")}
 
 
+def rows(m, s):
+    for i in range(3):
+        row = m[i]
+        row[1:] = row[:-1] * s
+    return np.sum(m ** 2)
+
+
+def computed(x, s):
+    a = np.exp(x * s)
+    a[1:] += a[:-1]
+    return a[0]
+
+
+def sums(p):
+    return np.sum(p * p)
+
+
+@pytest.mark.parametrize("f, expected", [
+    (rows, ["float64[:,:]", "float64"]), (computed, ["float64[:]", "float64"]), (sums, ["float64[:]"])])
+def test_ranks_are_followed_through_variables(f, expected):
+    assert [spelled(a.shape) for a in assumed(f)] == expected
+
+
 def calls(f, x):
     return f(x)
 

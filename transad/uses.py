@@ -6,8 +6,8 @@
     x[k[i]]                        k holds integers
     x.name, x["key"], x(...)       something else
 
-What is found for `v` after `v = x` or `v = x.copy()` counts for x, and so does what a called function of the user does
-with x. The findings are guesses for printing; a derivative is always built from the values of a call.
+What is found for `v` after `v = x`, `v = x.copy()` or `v = x[i]` counts for x, and so does what a called
+function of the user does with x. The findings are guesses for printing; a derivative is always built from the values of a call.
 """
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ __all__ = ["Use", "uses"]
 _ARRAY_ATTRIBUTES = {"size", "ndim", "dtype", "flat", "real", "imag", "strides", "nbytes", "itemsize", "base", "flags"}
 _REDUCTIONS = {"sum", "mean", "prod", "max", "min", "std", "var", "median", "cumsum", "sort", "argmax", "argmin",
                "norm", "average"}
+_ELEMENTWISE = {name for name in dir(np) if isinstance(getattr(np, name), np.ufunc)} | {"where", "clip"}
 _SAME = {"copy", "asarray", "array", "ascontiguousarray", "zeros_like", "empty_like", "ones_like", "atleast_1d"}
 _DEPTH = 4
 
@@ -69,7 +70,8 @@ class _Finder(ast.NodeVisitor):
     def __init__(self, function: types.FunctionType, depth: int) -> None:
         self.function, self.depth = function, depth
         self.table: dict[str, Use] = {}
-        self.links: list[tuple[str, str]] = []        # (variable, what it was made from)
+        self.links: list[tuple[str, str, int]] = []        # (variable, what it is or is a part of, by how many indices)
+        self.mixed: list[tuple[str, list[str]]] = []       # (variable, what it was computed from, element by element)
         self.reduced: list[str] = []
 
     def of(self, name: str) -> Use:
@@ -77,13 +79,38 @@ class _Finder(ast.NodeVisitor):
 
     def settle(self) -> None:
         """Let variables speak for what they were made from; what is summed is an array."""
+        self.follow()
+        if self.reduced and not any(self.of(n).rank for n in self.reduced):
+            for n in self.reduced:
+                if not self.of(n).integer:
+                    self.of(n).at_least(1)
+        for variable, names in self.mixed:
+            rank = self.of(variable).rank
+            free = [n for n in names if not self.of(n).integer and n != variable]
+            if rank and free and not any(self.of(n).rank for n in names if n != variable):
+                self.of(free[0]).at_least(rank)          # which of them is the array is anybody's guess: the first
+        self.follow()
+
+    def follow(self) -> None:
         for _ in range(3):
-            for variable, origin in self.links:
-                self.of(origin).take(self.of(variable))
-        arrays = [n for n in self.reduced if self.of(n).rank]
-        for n in self.reduced if not arrays else []:
-            if not self.of(n).integer:
-                self.of(n).at_least(1)
+            for variable, origin, indices in self.links:
+                use = self.of(variable)
+                if not indices:
+                    self.of(origin).take(use)
+                elif use.rank:
+                    self.of(origin).at_least(indices + use.rank)
+
+    def made(self, target: ast.expr, value: ast.expr) -> None:
+        """`target = value`"""
+        if not isinstance(target, ast.Name):
+            return
+        origin, indices = _origin(value)
+        if origin is not None and origin != target.id:
+            self.links.append((target.id, origin, indices))
+        elif origin is None:
+            names = [n.id for n in _arithmetic(value)]
+            if names:
+                self.mixed.append((target.id, names))
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         base, count = node.value, _indices(node.slice)
@@ -125,15 +152,11 @@ class _Finder(ast.NodeVisitor):
                 self.of(value.value.id).at_least(len(target.elts))
         elif isinstance(value, ast.Name) and isinstance(target, ast.Tuple):
             self.of(value.id).at_least(1)
-        elif isinstance(target, ast.Name):
-            origin = _origin(value)
-            if origin is not None and origin != target.id:
-                self.links.append((target.id, origin))
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
             for t, v in zip(target.elts, value.elts, strict=True):
-                origin = _origin(v)
-                if isinstance(t, ast.Name) and origin is not None and origin != t.id:
-                    self.links.append((t.id, origin))
+                self.made(t, v)
+        else:
+            self.made(target, value)
         self.generic_visit(node)
 
     def visit_For(self, node: ast.For) -> None:
@@ -186,12 +209,14 @@ class _Finder(ast.NodeVisitor):
         if not isinstance(function, types.FunctionType) or self.depth >= _DEPTH or function is self.function:
             return
         inner = uses(function, self.depth + 1)
-        for a, n in zip(node.args, inner, strict=False):
-            if isinstance(a, ast.Name):
-                self.of(a.id).take(inner[n])
-        for k in node.keywords:
-            if k.arg in inner and isinstance(k.value, ast.Name):
-                self.of(k.value.id).take(inner[k.arg])
+        pairs = [(a, inner[n]) for a, n in zip(node.args, inner, strict=False)]
+        pairs += [(k.value, inner[k.arg]) for k in node.keywords if k.arg in inner]
+        for value, use in pairs:
+            origin, indices = _origin(value)
+            if origin is not None and not indices:
+                self.of(origin).take(use)
+            elif origin is not None and use.rank:
+                self.of(origin).at_least(indices + use.rank)
 
 
 def _indices(node: ast.expr) -> int:
@@ -219,26 +244,29 @@ def _elements(node: ast.expr) -> list[ast.expr]:
     return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
-def _origin(value: ast.expr) -> str | None:
-    """The name that a value is, copies, or has the shape of."""
+def _origin(value: ast.expr) -> tuple[str | None, int]:
+    """The name that a value is, copies, or has the shape of; or of which it is a part, and by how many indices."""
     if isinstance(value, ast.Name):
-        return value.id
+        return value.id, 0
+    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
+        parts = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
+        return value.value.id, sum(not isinstance(p, ast.Slice) for p in parts)
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _SAME:
         of = value.args[0] if value.args else value.func.value
-        return of.id if isinstance(of, ast.Name) else None
-    return None
+        return (of.id, 0) if isinstance(of, ast.Name) else (None, 0)
+    return None, 0
 
 
 def _arithmetic(node: ast.expr) -> Iterator[ast.Name]:
     """The names that an elementwise expression combines."""
     if isinstance(node, ast.Name):
         yield node
-    elif isinstance(node, ast.BinOp):
+    elif isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
         yield from _arithmetic(node.left)
         if not isinstance(node.op, ast.Pow):
             yield from _arithmetic(node.right)
     elif isinstance(node, ast.UnaryOp):
         yield from _arithmetic(node.operand)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ELEMENTWISE:
         for a in node.args:
             yield from _arithmetic(a)
