@@ -7,7 +7,8 @@
     x.name, x["key"], x(...)       something else
 
 What is found for `v` after `v = x`, `v = x.copy()` or `v = x[i]` counts for x, and so does what a called
-function of the user does with x. The findings are guesses for printing; a derivative is always built from the values of a call.
+function of the user does with x. The findings are guesses for printing; a derivative is always built from the values
+of a call.
 """
 from __future__ import annotations
 
