@@ -294,6 +294,30 @@ def test_maps_are_shown_as_they_run():
     assert "maps: 1 loop" in explained(planned(items, (0.5, np.ones(3)), options={"jit": True}))
 
 
+def newton(a, tol):
+    x = a
+    while abs(x * x - a) > tol:
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def smoothed(u, n):
+    u, v = u.copy(), u.copy()
+    for _ in range(n):
+        for i in range(1, len(u) - 1):
+            v[i] = u[i - 1] * u[i + 1]
+        u, v = v, u
+    return u[1]
+
+
+def test_explain_says_what_is_taped():
+    from transad.explain import explained
+    text = explained(planned(newton))
+    assert "x  one number a trip of `while abs(x * x - a) > tol`, 8 bytes each" in text
+    assert "trips  how many trips the loop made" in text
+    assert "a copy of the array a trip of `for _ in range(n)`, 8 bytes an element" in explained(planned(smoothed))
+
+
 # Signatures
 
 @pytest.mark.parametrize("text, expected", [

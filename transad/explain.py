@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from transad.errors import Place
-from transad.ir import Block, Do, For, Let, Statement, Store, While, blocks, walk
+from transad.ir import Block, Do, For, Let, Statement, Store, While, blocks, dump, walk
 from transad.kinds import Array, Scalar
 from transad.plan import Plan
 from transad.quote import show
@@ -56,6 +56,7 @@ _ADVICE = (
     (r"axis", "reduce with a loop, or over the whole array"),
     (r"fancy", "index element by element in a loop"),
 )
+_OWN = {"", "copy_to", "append", "extend"}          # what the forward sweep does for itself
 
 
 def advice(reason: str) -> str:
@@ -98,7 +99,7 @@ def _typed(plan: Plan) -> list[str]:
     pair = plan.state.pair
     out = ["  path: typed. Derivative text is emitted for these kinds (transad show); jit=True compiles it."]
     out += _maps(plan)
-    calls = sorted({_called(s) for s in walk(plan.state.pair.forward) if isinstance(s, Do)} - {""})
+    calls = sorted({_called(s) for s in walk(pair.forward) if isinstance(s, Do)} - _OWN)
     tapes = dict(_tapes(pair))
     if tapes:
         out += ["  taped in loops:", *_table((_taped_name(n), line) for n, line in tapes.items())]
@@ -135,7 +136,7 @@ def _table(rows: Any) -> list[str]:
 
 def _called(s: Do) -> str:
     text = show(s.value)
-    return text.partition("(")[0] if text != "None" else ""
+    return text.partition("(")[0].rpartition(".")[2] if text != "None" else ""
 
 
 def _taped_name(tape: str) -> str:
@@ -154,6 +155,7 @@ def _saved(name: str, pair: Any) -> str:
 
 def _tapes(pair: Any) -> Iterator[tuple[str, str]]:
     """The saved tapes, each with what it holds."""
+    text = dump(pair.forward)
     for name in pair.saved:
         if not re.search(r"_tape(_\d+)?$", name):
             continue
@@ -161,15 +163,19 @@ def _tapes(pair: Any) -> Iterator[tuple[str, str]]:
         trip = " in each ".join(f"trip of `{_head(s)}`" for s in reversed(loops)) or "trip"
         kind = pair.kinds.get(name)
         dtype = kind.dtype if isinstance(kind, Array | Scalar) else "float64"
+        if f"copy_to({name}[" in text or f"{name.replace('_tape', '_list')}.extend(" in text:
+            yield name, f"a copy of the array a {trip}, {np.dtype(dtype).itemsize} bytes an element"
+            continue
         what = "truth value" if dtype == "bool" else "number"
         yield name, f"one {what} a {trip}, {np.dtype(dtype).itemsize} bytes each"
 
 
 def _loops_around(block: Block, tape: str, loops: list[Statement]) -> list[Statement] | None:
     """The loops around the first recording into a tape."""
+    lists = tape.replace("_tape", "_list")
     for s in block:
         stored = isinstance(s, Store) and s.array == tape and bool(loops)
-        appended = isinstance(s, Do) and show(s.value).startswith(f"{tape}.append(")
+        appended = isinstance(s, Do) and show(s.value).startswith((f"{lists}.", f"copy_to({tape}["))
         if stored or appended or (isinstance(s, Let) and s.name == tape and bool(loops)):
             return loops
         inner = [*loops, s] if isinstance(s, For | While) else loops
