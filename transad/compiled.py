@@ -62,6 +62,7 @@ def ready(dispatcher: Any, args: tuple, built: Built, path: str) -> None:
     What Numba refuses becomes a `CannotCompile` at the user's function, with Numba's reason."""
     import numba
     from numba.core.errors import NumbaError
+    dispatcher = getattr(dispatcher, "dispatcher", dispatcher)
     signature = tuple(numba.typeof(a) for a in args)
     if signature in dispatcher.overloads:
         return

@@ -3,12 +3,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import gast
-
 from transad.emit import _Lines
 from transad.ir import Block, Let, Store, expressions, reads, walk
 from transad.kinds import FLOAT, Array
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.bounds import Bounds
 from transad.passes.kernelize import Map
 from transad.passes.prune import prune
@@ -325,9 +324,7 @@ def _own(block: Block, shadow: str, index: str) -> bool:
         if isinstance(s, Store) and s.array == shadow:
             if not s.index or show(s.index[0]) != index:
                 return False
-        elif isinstance(s, Let) and s.name == index or type(s).__name__ == "For" and s.var == index:      # type: ignore
-            return False
-        elif type(s).__name__ == "Move" and shadow in reads(s):
+        elif (isinstance(s, Let) and s.name == index) or (type(s).__name__ == "For" and s.var == index) or (type(s).__name__ == "Move" and shadow in reads(s)):      # type: ignore
             return False
     return True
 

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import gast
-
 from transad.emit import _Lines
 from transad.emit import emit as emit_pair
-from transad.ir import Block, For, If, Let, Program, Store, While, expressions, walk
+from transad.ir import Block, For, If, Program, Store, While, expressions, walk
 from transad.kernel_text import Kernel, Lines, indented, listed
 from transad.kinds import FLOAT, Array, Kind, Scalar
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.activity import activity, carriers, carries
 from transad.passes.bounds import Bounds
 from transad.passes.kernelize import Map, Straight, kernelize
@@ -31,7 +30,7 @@ from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import versions
 from transad.quote import name, names_in, show
 
-_SMALL = 60.0           # nanoseconds of an item below which a map is left to the ordinary path without jit
+_SMALL = 25.0           # nanoseconds of an item below which a map is left to the ordinary path without jit
 
 
 class NoKernel(Exception):
@@ -245,15 +244,15 @@ class _Chain:
         bounds = [show(part.loop.start), show(part.loop.stop)]
         given = [*bounds, *part.inputs, *part.arrays]
         units = {v: self.names.fresh(f"slope_{v}") for v in kernel.slopes} if kernel.joint else {}
-        outs = [*part.sums, *units.values()]
+        later = {v: self.names.fresh(v) for v in part.sums if show(part.starts[v]) == v}
+        outs = [*(later.get(v, v) for v in part.sums), *units.values()]
         target = f"{', '.join(outs)} = " if outs else ""
         self.forward.add(f"{target}{kernel.entry}({', '.join(given)})")
         for v in part.sums:
-            if not (isinstance(part.starts[v], gast.Constant) and part.starts[v].value == 0):
-                before = show(part.starts[v])
-                if before == v:
-                    raise NoKernel
-                self.forward.add(f"{v} += {before}")
+            if v in later:
+                self.forward.add(f"{v} = {v} + {later[v]}")
+            elif part.starts[v].value != 0:
+                self.forward.add(f"{v} += {show(part.starts[v])}")
         if not live:
             return None
         if kernel.joint:

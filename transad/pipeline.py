@@ -148,7 +148,8 @@ def build(f: types.FunctionType, arguments: dict[str, Shape], captured: dict[str
     """The sweeps of `f` for arguments of these shapes, with cotangents for those in `wanted`."""
     s = run(State(f, arguments, captured, wanted, options=options))
     return Built(s.pair, s.text, s.structure, s.kinds, list(s.specialiser.captures.values()),
-                 _distinct(s.specialiser.dependencies), s.pair.writes, s.chain)
+                 _distinct(s.specialiser.dependencies), s.pair.writes,
+                 f.__code__.co_filename, f.__code__.co_firstlineno, s.chain)
 
 
 def _builder(shape: Shape) -> Callable[[Any, str], Any]:

@@ -8,10 +8,9 @@ The same resolution of bounds gives an estimate of the work of an item.
 """
 from __future__ import annotations
 
-import gast
-
 from transad.ir import Block, For, If, Let, Move, Program, Statement, Store, While, assigned, expressions, walk
 from transad.kinds import Array, Scalar
+from transad.nodes import gast
 from transad.quote import Node, constant, expr, name, names_in, show
 
 _GUESS = 16             # trips of a loop whose length is not known before the item runs

@@ -17,11 +17,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import gast
-
-from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While, assigned, dump, reads, walk
+from transad.ir import (
+    Block,
+    Do,
+    Exit,
+    For,
+    If,
+    Let,
+    Move,
+    Program,
+    Statement,
+    Store,
+    While,
+    assigned,
+    dump,
+    reads,
+    walk,
+)
 from transad.kinds import Array, Kind, Scalar
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.versions import live_before
 from transad.quote import Node, constant, name, names_in, show
 
@@ -151,7 +166,7 @@ def _map(s: For, before: Block, program: Program, names: Names, after: set[str])
     if stores is None:
         return None
     made = {a: e for a in stores if (e := _allocation(a, before)) is not None}
-    if len(made) != len(stores) or not sums and not made:
+    if len(made) != len(stores) or (not sums and not made):
         return None
     for a, e in made.items():
         if not isinstance(program.kinds[a], Array) or program.kinds[a].ndim != 1 or any(     # type: ignore[union-attr]
@@ -185,9 +200,7 @@ def _leaves(block: Block, top: bool = True) -> bool:
     for s in list(block):
         if isinstance(s, Exit) and top and s.how == "continue":
             block.remove(s)
-        elif isinstance(s, Exit) and top and s.how != "raise":
-            return True
-        elif isinstance(s, If) and (_leaves(s.then, top) or _leaves(s.orelse, top)):
+        elif (isinstance(s, Exit) and top and s.how != "raise") or (isinstance(s, If) and (_leaves(s.then, top) or _leaves(s.orelse, top))):
             return True
     return False
 
@@ -205,7 +218,7 @@ def _is_sum(v: str, body: Block, kind: Kind) -> bool:
         e = s.value
         left = isinstance(e.left, gast.Name) and e.left.id == v and v not in names_in(e.right)
         right = isinstance(e.right, gast.Name) and e.right.id == v and v not in names_in(e.left)
-        if not (left and isinstance(e.op, gast.Add | gast.Sub) or right and isinstance(e.op, gast.Add)):
+        if not ((left and isinstance(e.op, gast.Add | gast.Sub)) or (right and isinstance(e.op, gast.Add))):
             return False
     return True
 
@@ -292,4 +305,4 @@ def _copied(block: Block) -> Block:
     return out
 
 
-__all__ = ["Map", "Straight", "dump", "kernelize", "show"]
+__all__ = ["Map", "Straight", "dump", "kernelize"]

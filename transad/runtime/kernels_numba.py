@@ -9,8 +9,18 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload, register_jitable
 
 from transad.runtime import kernels
-from transad.runtime.kernels import (LEAST_CHUNK, LEAST_WORK, MEMORY, MOST_CHUNKS, WORTH_THREADS, ItemFailed, added,
-                                     scaled_array, scaled_in_place, summed_chunks)
+from transad.runtime.kernels import (
+    LEAST_CHUNK,
+    LEAST_WORK,
+    MEMORY,
+    MOST_CHUNKS,
+    WORTH_THREADS,
+    ItemFailed,
+    added,
+    scaled_array,
+    scaled_in_place,
+    summed_chunks,
+)
 
 scaled = register_jitable(kernels.scaled)
 

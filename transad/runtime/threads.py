@@ -96,4 +96,5 @@ def guarded(call: Callable[..., Any], threads: int | None = None) -> Callable[..
                 return call(*args)
         return call(*args)
     started = [""]
+    run.dispatcher = call       # type: ignore[attr-defined]
     return run
