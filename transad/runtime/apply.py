@@ -11,7 +11,7 @@ from ..rules.registry import Rule
 from .activity import active_in, deepest, lower
 from .adjoints import adjoint_rule, copied, element, partials_rule, unary
 from .memory import before_write, root_of
-from .records import Record, store
+from .records import Record, snapshot, store
 from .rule_parts import AdjointParts, PartialParts, adjoint_parts, partial_parts
 from .strided import clear_overlap
 from .sweep import Sweep, live
@@ -37,8 +37,10 @@ def apply(function: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, An
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         outs: Any = args[function.nin:]
         args, kwargs = args[:function.nin], {**kwargs, "out": outs if len(outs) > 1 else outs[0]}
-    if kwargs and kwargs.get("out") is not None:
-        return _into(function, rule, args, kwargs)
+    if "out" in kwargs:
+        if kwargs["out"] is not None:
+            return _into(function, rule, args, kwargs)
+        kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     return _apply(function, rule, args, kwargs, stack, len(stack))
 
 
@@ -230,10 +232,8 @@ def _record_adjoints(sweep: Sweep, rule: Rule, function: Callable, here: tuple, 
     if several:
         made = [register(sweep, o, owners) if _carries(o) else o for o in out]
         views = [m is None for m in made]
-        if any(views):
-            if all(views) or all(v or not _carries(o) for v, o in zip(views, out, strict=True)):
-                return out
-            raise MissingRule(f"{_name(function)} returns views and copies together")
+        if all(v or not _carries(o) for v, o in zip(views, out, strict=True)):
+            return out
     else:
         made = register(sweep, out, owners)
         if made is None:
@@ -249,16 +249,23 @@ def _record_adjoints(sweep: Sweep, rule: Rule, function: Callable, here: tuple, 
             raise MissingRule(f"{_name(function)} has no derivative rule for its argument {name!r}",
                               instead=f"compute {_name(function)} from operations that have rules, or declare the "
                                       f"rule with @transad.adjoint")
-        targets.append((*adjoint, value))
+        targets.append((*adjoint, snapshot(value)))
     keep_out = out if parts.reads_out else _stand_in(out)
     record = Record(targets, parts.kept_args(sweep, inner[0]), parts.kept_kwargs(sweep, inner[1]),
-                    tuple(made) if several else made,  # type: ignore[arg-type]
+                    _without_views(made, out) if several else made,
                     store(sweep, keep_out), rule.singular, several)
     if targets:
         sweep.tape.append((record, None, adjoint_rule))
     if not several:
         return made
+    made = [o if m is None else m for m, o in zip(made, out, strict=True)]
     return type(out)(*made) if hasattr(out, "_fields") else type(out)(made)  # type: ignore[arg-type]
+
+
+def _without_views(made: Any, out: Any) -> tuple:
+    """The results that are views of arguments have their shadow there, and a zero cotangent in the record."""
+    return tuple([np.broadcast_to(np.zeros((), o.dtype), o.shape) if m is None else m
+                  for m, o in zip(made, out, strict=True)])
 
 
 def _stand_in(out: Any) -> Any:

@@ -17,7 +17,7 @@ from .adjoints import boxed
 from .apply import filler
 from .calls import call, user_place
 from .memory import copy_below, root_of
-from .records import Record, store
+from .records import Record, snapshot, store
 from .sweep import Sweep, live, suspended
 from .var import KIND, VARS, make_var, plain
 
@@ -116,7 +116,7 @@ def _record(sweep: Sweep, targets: tuple, y: Any, back: Callable) -> Any:
             return make_var(sweep, len(sweep.tape) - 1, leaf)
         return leaf
     made = map_tree(enter, y)
-    wanted = tuple(t if active_in(t, sweep) else None for t in targets)
+    wanted = tuple(snapshot(t) if active_in(t, sweep) else None for t in targets)
     sweep.tape.append((Record([], None, {}, made, None, False), (wanted, back), boxed))
     return made
 

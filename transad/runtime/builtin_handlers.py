@@ -4,6 +4,7 @@ from __future__ import annotations
 import builtins
 import copy
 import functools
+import math
 import operator
 import sys
 import types
@@ -39,6 +40,18 @@ for _name, _function in {**BINARY, **INPLACE, **UNARY}.items():
         handles(getattr(operator, _name))(_function)
 handles(operator.getitem)(getitem)
 handles(operator.setitem)(lambda obj, index, value: setitem(value, obj, index))
+
+
+@handles(math.log)
+def _log(x: Any, *base: Any) -> Any:
+    rule = find(math.log)
+    assert rule is not None
+    top = apply(math.log, rule, (x,), {})
+    if not base:
+        return top
+    if not (is_active_now(base) or is_active_now(x)):
+        return math.log(x, *base)
+    return BINARY["truediv"](top, apply(math.log, rule, base, {}))
 
 
 @handles(getattr)

@@ -93,7 +93,7 @@ def _refuse_hidden(function: Any, values: Any) -> None:
     arrays and containers of them."""
     for value in values:
         kind = type(value)
-        if KIND[kind] or kind in _TRANSPARENT:
+        if KIND[kind] in (1, 2) or kind in _TRANSPARENT:
             continue
         if isinstance(value, (list, tuple)):
             _refuse_hidden(function, value)
@@ -126,7 +126,8 @@ def call_rewritten(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 # Python functions
 
-_DIFFERENTIATED_AGAIN = ("transad.rules.", "transad.implicit", "transad.runtime.rule_parts", "transad.runtime.reverse", "transad.runtime.adjoints",
+_DIFFERENTIATED_AGAIN = ("transad.rules.", "transad.implicit", "transad.runtime.rule_parts",
+                         "transad.runtime.reverse", "transad.runtime.adjoints",
                          "transad.runtime.backward", "transad.runtime.typed", "transad_generated_")
 _LIBRARY = tuple({sysconfig.get_path("stdlib") + "/", *(
     (sys.modules[m].__file__ or "").rsplit("/", 1)[0] + "/" for m in ("numpy",))})

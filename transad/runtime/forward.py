@@ -69,7 +69,7 @@ def _fitting(tangent: Any, value: Any, which: int | str) -> Any:
     """The tangent as a cotangent of the gradient of `value`."""
     if tangent is None:
         return None
-    if np.ndim(value) == 0 and KIND[type(value)] == 2 and KIND[type(tangent)] != 2:
+    if KIND[type(value)] == 2 and value.ndim == 0 and KIND[type(tangent)] != 2:
         return np.asarray(tangent)
     if KIND[type(value)] == 2 and np.shape(tangent) != value.shape:
         raise InvalidArgument(f"the tangent of argument {which!r} has shape {np.shape(tangent)}, the argument "

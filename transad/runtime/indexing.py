@@ -105,6 +105,8 @@ def setitem(value: Any, obj: Any, index: Any) -> None:
         if KIND[kind] == 4 and hasattr(method, "__code__"):
             from .calls import call
             call(method, obj, index, value)
+        elif method is dict.__setitem__ or method is list.__setitem__:
+            method(obj, index, value)
         elif KIND[kind] == 4:
             from .calls import opaque_store
             opaque_store(obj, index, value)

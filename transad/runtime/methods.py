@@ -94,7 +94,7 @@ def _container_method(obj: Any, function: Any, name: str, args: tuple, kwargs: d
 # Arrays
 
 _AS_FUNCTION = frozenset([
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "compress", "conj",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "conj",
     "conjugate", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ptp",
     "ravel", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"
 ])
@@ -207,7 +207,11 @@ def _partition(array: np.ndarray, kth: Any, axis: int = -1, **kwargs: Any) -> No
     write(call(np.take_along_axis, array, np.argpartition(array, kth, axis=axis), axis), array, Ellipsis)
 
 
-_SPECIAL = {"copy": _copy, "__copy__": _copy, "flatten": _flatten, "astype": _astype, "reshape": _reshape,
+def _compress(array: np.ndarray, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return call(np.compress, condition, array, axis, out=out)
+
+
+_SPECIAL = {"copy": _copy, "compress": _compress, "__copy__": _copy, "flatten": _flatten, "astype": _astype, "reshape": _reshape,
             "item": _item, "tolist": _tolist, "fill": _fill, "sort": _sort, "put": _put, "resize": _resize,
             "partition": _partition, "__getitem__": load, "__deepcopy__": lambda a, memo=None: _copy(a),
             "__setitem__": lambda a, i, v: write(v, a, i), "__iter__": iterate,

@@ -10,7 +10,7 @@ from .memory import Handle, gradient_dtype, save
 from .sweep import Sweep
 from .var import KIND, plain
 
-__all__ = ["Record", "check_count", "freeze", "last_writers", "repeats", "restore", "store", "thaw",
+__all__ = ["Record", "check_count", "freeze", "last_writers", "repeats", "restore", "snapshot", "store", "thaw",
            "zero_cotangent"]
 
 
@@ -34,6 +34,16 @@ def store(sweep: Sweep, value: Any) -> Any:
         return kind([store(sweep, v) for v in value])
     if kind is dict:
         return {k: store(sweep, v) for k, v in value.items()}
+    return value
+
+
+def snapshot(value: Any) -> Any:
+    """The lists and dicts of an argument as they are now; the numbers and arrays in them stay themselves."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([snapshot(v) for v in value])
+    if kind is dict:
+        return {k: snapshot(v) for k, v in value.items()}
     return value
 
 

@@ -1,19 +1,16 @@
 """Calls of library functions: which expression they become, and of which kind the result is."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import gast
 import numpy as np
 
 from transad import ir
 from transad.kinds import BOOL, FLOAT, INT, Array, Kind, Scalar, divided, join, result_kind, with_dtype
+from transad.nodes import gast
 from transad.passes.specialise import numpy_table as table
-from transad.passes.specialise.values import UNKNOWN, Iter, Lst, NotTyped, Obj, Tup, Val, is_array, is_scalar
+from transad.passes.specialise.values import UNKNOWN, Iter, Lst, NotTyped, Obj, Part, Tup, Val, is_array, is_scalar
 from transad.quote import Node, call, constant, expr, index, name, show, slice_
-
-if TYPE_CHECKING:
-    from transad.passes.specialise.program import Specialiser
 
 _UNARY = {f"np.{n}" for n in table.UNARY} | {f"math.{n}" for n in table.MATH_UNARY} | {"abs"}
 _BINARY = {f"np.{n}" for n in table.BINARY} | {f"math.{n}" for n in table.MATH_BINARY}
@@ -22,10 +19,10 @@ _METHODS = {"sum", "mean", "prod", "max", "min", "dot", "copy", "transpose", "re
             "argmax", "argmin", "any", "all", "fill", "astype", "item", "clip", "argsort", "trace", "std", "var"}
 
 
-class NumpyCalls:
+class NumpyCalls(Part):
     """The part of the specialiser that knows NumPy and math."""
 
-    def call_numpy(self: Specialiser, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    def call_numpy(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         short = f.split(".")[-1]
         args = [self.as_array(a, node) if isinstance(a, Tup | Lst | Iter) and short not in (
             "array", "asarray", "zeros", "ones", "empty", "full", "reshape", "concatenate", "shape", "size") else a
@@ -47,10 +44,15 @@ class NumpyCalls:
             return self.np_tests(f, args, node)
         return method(args, keywords, node)
 
-    def elementwise(self: Specialiser, f: str, args: list[Any], node: Node) -> Val:
+    def elementwise(self, f: str, args: list[Any], node: Node) -> Val:
         short = f.split(".")[-1]
         if not all(isinstance(a, Val) for a in args) or len(args) not in (1, 2):
             raise NotTyped(f"{f} of these arguments", node)
+        if f == "math.log" and len(args) == 2:
+            top, base = (self.elementwise(f, [a], node) for a in args)
+            return self.binary(expr("a / b").op, top, base, node)
+        if f in _UNARY and len(args) == 2:
+            raise NotTyped(f"{f} with its result as a positional argument", node)
         if any(a.kind.dtype.startswith("complex") for a in args) and short not in table.OPERATORS:
             raise NotTyped(f"{f} of complex numbers", node)
         if short in table.OPERATORS and len(args) == 2 and f.startswith("np."):
@@ -76,11 +78,11 @@ class NumpyCalls:
             kind = with_dtype(kind, "int64")
         return Val(call(f, *(a.expr for a in args)), kind)
 
-    def np_tests(self: Specialiser, f: str, args: list[Any], node: Node) -> Val:
+    def np_tests(self, f: str, args: list[Any], node: Node) -> Val:
         a = args[0]
         return Val(call(f, a.expr), Array("bool", a.kind.ndim) if is_array(a) else BOOL)
 
-    def call_out(self: Specialiser, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    def call_out(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         keywords = dict(keywords)
         out = keywords.pop("out")
         if isinstance(out, Tup) and len(out.items) == 1:
@@ -97,7 +99,7 @@ class NumpyCalls:
         return out
 
     # -- making arrays --------------------------------------------------------------------------------------------
-    def as_array(self: Specialiser, v: Any, node: Node) -> Val:
+    def as_array(self, v: Any, node: Node) -> Val:
         """A tuple, list or iterator of numbers as a new array."""
         if isinstance(v, Val):
             return v
@@ -124,7 +126,7 @@ class NumpyCalls:
             return self.stacked(rows, node)
         raise NotTyped("an array of these values", node)
 
-    def stacked(self: Specialiser, rows: list[Val], node: Node) -> Val:
+    def stacked(self, rows: list[Val], node: Node) -> Val:
         kind = rows[0].kind
         rows = [self.atom(r, "row") for r in rows]
         shape = [constant(len(rows)), *(expr(f"a.shape[{k}]", a=rows[0].expr) for k in range(kind.ndim))]
@@ -133,13 +135,13 @@ class NumpyCalls:
             self.emit(ir.Store(show(out.expr), [constant(k)], r.expr))
         return out
 
-    def empty(self: Specialiser, shape: list[Node], dtype: str, f: str = "np.empty") -> Val:
+    def empty(self, shape: list[Node], dtype: str, f: str = "np.empty") -> Val:
         size = shape[0] if len(shape) == 1 else expr(
             "(" + ", ".join(f"s{k}" for k in range(len(shape))) + ")", **{f"s{k}": x for k, x in enumerate(shape)})
         made = call(f, size) if dtype == "float64" else call(f, size, name(f"np.{_np(dtype)}"))
         return Val(made, Array(dtype, len(shape)))
 
-    def np_array(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_array(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         dtype = self.dtype_of(args[1:], keywords, node)
         if is_array(args[0]) or isinstance(args[0], Lst):
             v = args[0].array if isinstance(args[0], Lst) else args[0]
@@ -152,11 +154,11 @@ class NumpyCalls:
             return self.cast(made, dtype, node)
         return made
 
-    def cast(self: Specialiser, v: Val, dtype: str, node: Node) -> Val:
+    def cast(self, v: Val, dtype: str, node: Node) -> Val:
         return self.let("a", Val(expr("a.astype(d)", a=self.atom(v).expr, d=name(f"np.{_np(dtype)}")),
                                  with_dtype(v.kind, dtype)))
 
-    def np_asarray(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_asarray(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         dtype = self.dtype_of(args[1:], keywords, node)
         if is_array(args[0]) and dtype in (None, args[0].kind.dtype):
             return args[0]
@@ -164,7 +166,7 @@ class NumpyCalls:
 
     np_ascontiguousarray = None
 
-    def dtype_of(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> str | None:
+    def dtype_of(self, args: list[Any], keywords: dict[str, Any], node: Node) -> str | None:
         given = args[0] if args else keywords.get("dtype")
         extra = set(keywords) - {"dtype"}
         if extra:
@@ -175,26 +177,26 @@ class NumpyCalls:
             raise NotTyped("a computed dtype", node)
         return np.dtype(given.value).name
 
-    def shape_of(self: Specialiser, v: Any, node: Node) -> list[Node]:
+    def shape_of(self, v: Any, node: Node) -> list[Node]:
         items = v.items if isinstance(v, Tup) else [v]
         if not all(is_scalar(x) and x.kind.integer for x in items):
             raise NotTyped("a shape that is not made of integers", node)
         return [x.expr for x in items]
 
-    def allocated(self: Specialiser, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def allocated(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         dtype = self.dtype_of(args[1:], keywords, node) or "float64"
         return self.empty(self.shape_of(args[0], node), dtype, f)
 
-    def np_zeros(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_zeros(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         return self.allocated("np.zeros", args, keywords, node)
 
-    def np_empty(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_empty(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         return self.allocated("np.empty", args, keywords, node)
 
-    def np_ones(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_ones(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         return self.allocated("np.ones", args, keywords, node)
 
-    def np_full(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_full(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         value = args[1]
         if not is_scalar(value):
             raise NotTyped("np.full with an array", node)
@@ -203,7 +205,7 @@ class NumpyCalls:
         self.emit(ir.Store(show(out.expr), [slice_(None, None)] * out.kind.ndim, value.expr))
         return out
 
-    def like(self: Specialiser, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def like(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         dtype = self.dtype_of(args[1:], keywords, node)
         a = args[0]
         if not is_array(a):
@@ -212,21 +214,21 @@ class NumpyCalls:
             return Val(call(f, self.atom(a).expr), a.kind)
         raise NotTyped(f"{f} with another dtype", node)
 
-    def np_zeros_like(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_zeros_like(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         return self.like("np.zeros_like", args, keywords, node)
 
-    def np_empty_like(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_empty_like(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         return self.like("np.empty_like", args, keywords, node)
 
-    def np_ones_like(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_ones_like(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         return self.like("np.ones_like", args, keywords, node)
 
-    def np_copy(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_copy(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if not is_array(args[0]) or keywords:
             raise NotTyped("np.copy of something that is no array", node)
         return Val(expr("a.copy()", a=self.atom(args[0]).expr), args[0].kind)
 
-    def np_arange(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_arange(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if keywords or not all(is_scalar(a) for a in args):
             raise NotTyped("np.arange with keywords", node)
         kind = args[0].kind
@@ -234,12 +236,12 @@ class NumpyCalls:
             kind = result_kind(kind, a.kind)
         return Val(call("np.arange", *(a.expr for a in args)), Array(kind.dtype, 1))
 
-    def np_linspace(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_linspace(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if keywords or len(args) != 3 or not all(is_scalar(a) for a in args):
             raise NotTyped("np.linspace with these arguments", node)
         return Val(call("np.linspace", *(a.expr for a in args)), Array("float64", 1))
 
-    def np_eye(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_eye(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if keywords or len(args) != 1:
             raise NotTyped("np.eye with these arguments", node)
         return Val(call("np.eye", args[0].expr), Array("float64", 2))
@@ -247,7 +249,7 @@ class NumpyCalls:
     np_identity = np_eye
 
     # -- reductions and products ----------------------------------------------------------------------------------
-    def reduced(self: Specialiser, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def reduced(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         a = args[0]
         if len(args) > 1 or keywords or not is_array(a):
             raise NotTyped(f"{f} with an axis", node)
@@ -261,41 +263,41 @@ class NumpyCalls:
         array = self.atom(a, "t")
         return self.let("t", Val(call(f, array.expr), kind))
 
-    def np_sum(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_sum(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         return self.reduced("np.sum", args, keywords, node)
 
-    def np_mean(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_mean(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         return self.reduced("np.mean", args, keywords, node)
 
-    def np_max(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_max(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         return self.reduced("np.max", args, keywords, node)
 
-    def np_min(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_min(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         return self.reduced("np.min", args, keywords, node)
 
     np_amax, np_amin = np_max, np_min
 
-    def np_argmax(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_argmax(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if len(args) > 1 or keywords or not is_array(args[0]):
             raise NotTyped("np.argmax with an axis", node)
         return self.let("k", Val(call("np.argmax", self.atom(args[0]).expr), INT))
 
-    def np_argmin(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_argmin(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if len(args) > 1 or keywords or not is_array(args[0]):
             raise NotTyped("np.argmin with an axis", node)
         return self.let("k", Val(call("np.argmin", self.atom(args[0]).expr), INT))
 
-    def np_any(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_any(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if len(args) > 1 or keywords or not is_array(args[0]):
             raise NotTyped("np.any with an axis", node)
         return Val(call("np.any", args[0].expr), BOOL)
 
-    def np_all(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_all(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if len(args) > 1 or keywords or not is_array(args[0]):
             raise NotTyped("np.all with an axis", node)
         return Val(call("np.all", args[0].expr), BOOL)
 
-    def np_dot(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_dot(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if len(args) != 2 or keywords or not all(isinstance(a, Val) for a in args):
             raise NotTyped("np.dot with these arguments", node)
         ranks = self.ranks(*args)
@@ -311,14 +313,14 @@ class NumpyCalls:
 
     np_matmul = np_dot
 
-    def np_outer(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_outer(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if len(args) != 2 or keywords or self.ranks(*args) != (1, 1):
             raise NotTyped("np.outer with these arguments", node)
         a, b = self.atom(args[0], "a"), self.atom(args[1], "b")
         column = index(a.expr, [slice_(None, None), constant(None)])
         return self.binary(expr("a * b").op, Val(column, Array(a.kind.dtype, 2)), b, node)
 
-    def np_where(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+    def np_where(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if len(args) != 3 or keywords or not all(isinstance(a, Val) for a in args):
             raise NotTyped("np.where with these arguments", node)
         if not any(is_array(a) for a in args):
@@ -328,33 +330,33 @@ class NumpyCalls:
         ndim = max(self.ranks(test, a, b))
         return self.let("t", Val(call("np.where", test.expr, a.expr, b.expr), Array(kind.dtype, ndim)))
 
-    def np_shape(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    def np_shape(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         if not is_array(args[0]):
             raise NotTyped("np.shape of something that is no array", node)
         return self.array_attribute(args[0], "shape", node)
 
-    def np_size(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    def np_size(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         if not is_array(args[0]) or len(args) > 1:
             raise NotTyped("np.size of something that is no array", node)
         return self.array_attribute(args[0], "size", node)
 
-    def np_transpose(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    def np_transpose(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         if not is_array(args[0]) or len(args) > 1 or keywords:
             raise NotTyped("np.transpose with axes", node)
         return self.array_attribute(args[0], "T", node)
 
-    def np_float64(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    def np_float64(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         if len(args) == 1 and is_scalar(args[0]) and not args[0].kind.dtype.startswith("complex"):
             return Val(call("np.float64", args[0].expr), FLOAT) if args[0].kind != FLOAT else args[0]
         raise NotTyped("np.float64 of this value", node)
 
-    def np_int64(self: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    def np_int64(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         if len(args) == 1 and is_scalar(args[0]):
             return Val(call("np.int64", args[0].expr), INT)
         raise NotTyped("np.int64 of this value", node)
 
     # -- methods --------------------------------------------------------------------------------------------------
-    def array_method(self: Specialiser, owner: Val, method: str, args: list[Any], keywords: dict[str, Any],
+    def array_method(self, owner: Val, method: str, args: list[Any], keywords: dict[str, Any],
                      node: Node) -> Any:
         if method not in _METHODS:
             raise NotTyped(f"the array method {method}", node)
