@@ -301,8 +301,9 @@ def newton(a, tol):
     return x
 
 
-def smoothed(u, n):
-    u, v = u.copy(), u.copy()
+def smoothed(start, n):
+    u = start.copy()
+    v = start.copy()
     for _ in range(n):
         for i in range(1, len(u) - 1):
             v[i] = u[i - 1] * u[i + 1]
