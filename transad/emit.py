@@ -1,10 +1,9 @@
 """Print a pair of sweeps as a module: the text that `transad show` prints is the text that runs."""
 from __future__ import annotations
 
-import gast
-
 from transad.ir import Block, Do, Exit, For, If, Let, Move, Statement, Store, While, exits
 from transad.kinds import Array
+from transad.nodes import gast
 from transad.passes.reverse.sweeps import Pair
 from transad.quote import Node, names_in, show
 

@@ -13,7 +13,8 @@ import io
 from typing import Any
 
 import astunparse
-import gast
+
+from transad.nodes import gast
 
 _BINARY = {"Add": ("+", 12), "Sub": ("-", 12), "Mult": ("*", 13), "Div": ("/", 13), "FloorDiv": ("//", 13),
            "Mod": ("%", 13), "MatMult": ("@", 13), "Pow": ("**", 15), "LShift": ("<<", 11), "RShift": (">>", 11),

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-import gast
-
+from transad.nodes import gast
 from transad.printer import text as show
 
 Node = Any

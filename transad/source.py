@@ -17,7 +17,7 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
-import gast
+from transad.nodes import gast
 
 from .errors import NoSource, Place
 

@@ -12,10 +12,9 @@ Arrays are active by region: once something active is stored into a region, ever
 """
 from __future__ import annotations
 
-import gast
-
 from transad.ir import Block, For, If, Let, Move, Program, Store, While
 from transad.kinds import Array, Scalar
+from transad.nodes import gast
 from transad.passes.regions import Regions
 from transad.passes.versions import base
 from transad.quote import Node, names_in

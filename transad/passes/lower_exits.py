@@ -34,9 +34,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import gast
-
 from transad.names import Names
+from transad.nodes import gast
 from transad.quote import Node, block, name, rebuilt, with_line
 
 _FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)

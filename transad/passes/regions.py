@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import gast
-
 from transad.ir import Block, For, If, Let, Move, Program, Statement, Store, While
 from transad.kinds import Array
+from transad.nodes import gast
 from transad.passes.versions import base
 from transad.quote import Node, name
 

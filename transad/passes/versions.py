@@ -13,8 +13,7 @@ for i@1 in range(0, 3):
 """
 from __future__ import annotations
 
-from transad.ir import (Block, Do, Exit, For, If, Let, Move, Phi, Program, Statement, Store, While, assigned, dump,
-                        reads)
+from transad.ir import Block, Do, Exit, For, If, Let, Move, Phi, Program, Statement, Store, While, assigned, dump, reads
 from transad.kinds import FLOAT, INT, Array
 from transad.quote import Node, call, constant, name, names_in, substitute
 

@@ -37,11 +37,23 @@ def apply(function: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, An
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         outs: Any = args[function.nin:]
         args, kwargs = args[:function.nin], {**kwargs, "out": outs if len(outs) > 1 else outs[0]}
+    if rule.adjoints:
+        args, kwargs = _kept_whole(rule, args, kwargs)
     if "out" in kwargs:
         if kwargs["out"] is not None:
             return _into(function, rule, args, kwargs)
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     return _apply(function, rule, args, kwargs, stack, len(stack))
+
+
+def _kept_whole(rule: Rule, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Without `overwrite_a=True` and its like: the argument is needed again, and what would be left in it is undefined."""
+    positions = adjoint_parts(rule).overwrites
+    if positions and positions[0] < len(args):
+        args = tuple([False if k in positions else a for k, a in enumerate(args)])
+    if kwargs and any(name.startswith("overwrite_") for name in kwargs):
+        kwargs = {k: v for k, v in kwargs.items() if not k.startswith("overwrite_")}
+    return args, kwargs
 
 
 def _into(function: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -145,6 +145,7 @@ class AdjointParts:
             functions.append(self.adjoints[name][0])
         parameters = list(inspect.signature(functions[0]).parameters.values())[2:]
         self.names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self.overwrites = [k for k, name in enumerate(self.names) if name.startswith("overwrite_")]
         self.rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
         read = [_names_read(f.__code__) if isinstance(f, types.FunctionType) else None for f in functions]
         self._read = None if None in read else set().union(*read)  # type: ignore[arg-type]

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import gast
-
 from transad.ir import Block, Let, Program, Statement
 from transad.kinds import Array
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.regions import Regions
 from transad.passes.reverse.partials import Differentiate
 from transad.passes.reverse.scopes import Scope, Scopes

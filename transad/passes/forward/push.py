@@ -11,11 +11,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-import gast
-
 from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While, expressions, reads, walk
 from transad.kinds import Array, Kind, Scalar
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.activity import activity, carriers
 from transad.passes.forward.array_calls import LINEAR_CALLS
 from transad.passes.forward.linear import Linear, Present, array_sources, seen_through

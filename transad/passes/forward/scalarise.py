@@ -22,11 +22,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import gast
-
-from transad.ir import (Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While, expressions, walk)
+from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While, expressions, walk
 from transad.kinds import FLOAT, Array
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.regions import Regions
 from transad.passes.reverse.scopes import Scope, Scopes
 from transad.passes.reverse.values import Values

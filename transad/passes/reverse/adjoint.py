@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import gast
-
 from transad.ir import Block, Do, Exit, For, If, Let, Move, Phi, Program, Statement, Store, While, walk
 from transad.kinds import Array, Scalar
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.regions import Regions, view_of
 from transad.passes.reverse.array_calls import ARRAY_CALLS
 from transad.passes.reverse.partials import Contributions, Differentiate

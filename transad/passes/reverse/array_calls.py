@@ -4,10 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import gast
-
 from transad.ir import Block, Do, Let, Store
 from transad.kinds import Array
+from transad.nodes import gast
 from transad.passes.reverse.terms import Term
 from transad.passes.specialise.values import NotTyped
 from transad.quote import Node, call, constant, expr, name

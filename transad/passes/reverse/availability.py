@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import gast
-
 from transad.ir import Block, For, If, Let, Move, Phi, Program, Statement, Store, While, reads, walk
 from transad.kinds import INT, Array, Kind, Scalar
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.regions import Regions, view_of
 from transad.passes.reverse.adjoint import leaves_early
 from transad.passes.reverse.scopes import Definition, Scope, Scopes

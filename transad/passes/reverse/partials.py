@@ -14,12 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import gast
 import numpy as np
 
 from transad.ir import Let, Statement
 from transad.kinds import Array
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.activity import carriers
 from transad.passes.reverse.terms import Term, factored
 from transad.passes.reverse.values import Values

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import gast
-
 from transad.ir import Block, For, If, Let, Move, Phi, Program, Statement, Store, While
 from transad.kinds import Array
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.regions import Regions, view_of
 from transad.passes.reverse.scopes import Scope, Scopes
 from transad.passes.reverse.values import Values

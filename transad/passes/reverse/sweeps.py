@@ -4,11 +4,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import gast
-
-from transad.ir import (Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While, expressions, walk)
+from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While, expressions, walk
 from transad.kinds import Array, Kind
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.activity import activity
 from transad.passes.regions import regions
 from transad.passes.reverse.adjoint import Adjoint

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-import gast
-
+from transad.nodes import gast
 from transad.quote import Node, constant, expr, show
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import gast
-
 from transad.ir import For, If, Let, Program, Statement, While
 from transad.kinds import BOOL, FLOAT, INT, Array, Kind, Scalar, divided, result_kind
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.regions import Regions
 from transad.passes.reverse.scopes import Definition, Scopes
 from transad.passes.specialise.values import NotTyped

@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from transad import ir
 from transad.kinds import BOOL, FLOAT, INT, Array, Scalar, join
-from transad.passes.specialise.values import (UNKNOWN, Closure, Iter, Lst, NotTyped, Obj, Record, Tup, Val, is_array,
-                                              is_scalar)
+from transad.passes.specialise.values import (
+    UNKNOWN,
+    Closure,
+    Iter,
+    Lst,
+    NotTyped,
+    Obj,
+    Record,
+    Tup,
+    Val,
+    is_array,
+    is_scalar,
+)
 from transad.quote import Node, call, constant, expr
 
 if TYPE_CHECKING:

@@ -5,28 +5,38 @@ import dataclasses
 import functools
 import math
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import gast
 import numpy as np
 
+from transad.nodes import gast
 from transad.passes.specialise import numpy_table
 from transad.passes.specialise.builtin_calls import BUILTINS
-from transad.passes.specialise.values import (Closure, Frame, Iter, Lst, Method, NotTyped, Obj, Record, Tup, Val,
-                                              is_array, is_scalar)
+from transad.passes.specialise.values import (
+    Closure,
+    Frame,
+    Iter,
+    Lst,
+    Method,
+    NotTyped,
+    Obj,
+    Part,
+    Record,
+    Tup,
+    Val,
+    is_array,
+    is_scalar,
+)
 from transad.quote import Node
 from transad.source import get_source
-
-if TYPE_CHECKING:
-    from transad.passes.specialise.program import Specialiser
 
 _DEEPEST = 40
 
 
-class Calls:
+class Calls(Part):
     """The part of the specialiser that handles calls."""
 
-    def eval_Call(self: Specialiser, node: Node, hint: str = "") -> Any:
+    def eval_Call(self, node: Node, hint: str = "") -> Any:
         function = self.eval(node.func)
         args = self.starred(node.args)
         keywords: dict[str, Any] = {}
@@ -36,7 +46,7 @@ class Calls:
             keywords[word.arg] = value
         return self.call_value(function, args, keywords, node, hint)
 
-    def call_value(self: Specialiser, function: Any, args: list[Any], keywords: dict[str, Any], node: Node,
+    def call_value(self, function: Any, args: list[Any], keywords: dict[str, Any], node: Node,
                    hint: str = "") -> Any:
         if isinstance(function, Closure):
             return self.inline(function, args, keywords, node)
@@ -50,7 +60,7 @@ class Calls:
             raise NotTyped("this value is called", node)
         return self.call_object(function.value, args, keywords, node, hint)
 
-    def call_object(self: Specialiser, f: Any, args: list[Any], keywords: dict[str, Any], node: Node,
+    def call_object(self, f: Any, args: list[Any], keywords: dict[str, Any], node: Node,
                     hint: str) -> Any:
         if isinstance(f, functools.partial):
             fixed = [self.lift(a, "fixed", node) for a in f.args]
@@ -73,7 +83,7 @@ class Calls:
             return self.inline_function(f, args, keywords, node)
         raise NotTyped(f"{getattr(f, '__name__', f)} has no typed rule", node)
 
-    def inline_function(self: Specialiser, f: types.FunctionType, args: list[Any], keywords: dict[str, Any],
+    def inline_function(self, f: types.FunctionType, args: list[Any], keywords: dict[str, Any],
                         node: Node) -> Any:
         top = (f.__module__ or "").split(".")[0]
         if top in ("numpy", "scipy", "transad", "numba"):
@@ -95,20 +105,20 @@ class Calls:
         closure = Closure(source.tree, outer, defaults, f.__name__, key=f.__code__)
         return self.inline(closure, args, keywords, node, source.filename)
 
-    def run_time_defaults(self: Specialiser, f: types.FunctionType, node: Node) -> dict[str, Any]:
+    def run_time_defaults(self, f: types.FunctionType, node: Node) -> dict[str, Any]:
         code = f.__code__
         positional = code.co_varnames[:code.co_argcount]
         values = dict(zip(positional[len(positional) - len(f.__defaults__ or ()):], f.__defaults__ or (), strict=True))
         return {k: self.lift(v, k, node) for k, v in {**values, **(f.__kwdefaults__ or {})}.items()}
 
-    def defaults(self: Specialiser, arguments: Node) -> dict[str, Any]:
+    def defaults(self, arguments: Node) -> dict[str, Any]:
         """The defaults of a nested function, evaluated where it is defined."""
         plain = [*arguments.posonlyargs, *arguments.args]
         pairs = list(zip(plain[len(plain) - len(arguments.defaults):], arguments.defaults, strict=True))
         pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
         return {a.id: self.atom(v, a.id) if isinstance(v := self.eval(d), Val) else v for a, d in pairs}
 
-    def inline(self: Specialiser, f: Closure, args: list[Any], keywords: dict[str, Any], node: Node,
+    def inline(self, f: Closure, args: list[Any], keywords: dict[str, Any], node: Node,
                filename: str = "") -> Any:
         """The result of a call, its body emitted in place."""
         if f.key in self.calls:
@@ -132,14 +142,14 @@ class Calls:
         self.frame, self.line, self.source = caller, line, source
         return result
 
-    def parameter(self: Specialiser, value: Any, label: str) -> Any:
+    def parameter(self, value: Any, label: str) -> Any:
         if isinstance(value, Val):
             return self.atom(value, label)
         if isinstance(value, Tup):
             return Tup([self.parameter(v, f"{label}_{k}") for k, v in enumerate(value.items)], value.cls)
         return value
 
-    def bound(self: Specialiser, f: Closure, args: list[Any], keywords: dict[str, Any], node: Node) -> dict[str, Any]:
+    def bound(self, f: Closure, args: list[Any], keywords: dict[str, Any], node: Node) -> dict[str, Any]:
         """The arguments by parameter name, as Python binds them."""
         a = f.node.args
         plain = [x.id for x in [*a.posonlyargs, *a.args]]
@@ -163,7 +173,7 @@ class Calls:
                 values[label] = f.defaults[label]
         return values
 
-    def construct(self: Specialiser, cls: type, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    def construct(self, cls: type, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             values = dict(zip(cls._fields, args, strict=False)) | keywords
             for label, default in getattr(cls, "_field_defaults", {}).items():
@@ -181,7 +191,7 @@ class Calls:
             return Record(cls, {k: self.parameter(v, k) for k, v in values.items()})
         raise NotTyped(f"objects of the class {cls.__name__} are made here", node)
 
-    def call_method(self: Specialiser, m: Method, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    def call_method(self, m: Method, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         owner = m.owner
         if isinstance(owner, Record):
             function = getattr(owner.cls, m.name, None)
@@ -206,4 +216,4 @@ def _key(f: Any) -> Any:
     return f
 
 
-__all__ = ["Calls", "Iter", "Lst", "math", "np", "gast"]
+__all__ = ["Calls", "Iter", "Lst", "gast", "math", "np"]

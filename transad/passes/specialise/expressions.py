@@ -3,19 +3,29 @@ from __future__ import annotations
 
 import operator
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import gast
 import numpy as np
 
 from transad import ir
 from transad.kinds import BOOL, INT, Array, Kind, Scalar, divided, result_kind, with_dtype
-from transad.passes.specialise.values import (UNKNOWN, Closure, Iter, Method, NotTyped, Obj, Record, Span, Tup, Val,
-                                              is_array, is_scalar)
+from transad.nodes import gast
+from transad.passes.specialise.values import (
+    UNKNOWN,
+    Closure,
+    Iter,
+    Method,
+    NotTyped,
+    Obj,
+    Part,
+    Record,
+    Span,
+    Tup,
+    Val,
+    is_array,
+    is_scalar,
+)
 from transad.quote import Node, call, constant, expr, index, name, rebuilt, show, slice_
-
-if TYPE_CHECKING:
-    from transad.passes.specialise.program import Specialiser
 
 _BINARY = {"Add": ("a + b", operator.add), "Sub": ("a - b", operator.sub), "Mult": ("a * b", operator.mul),
            "Div": ("a / b", operator.truediv), "FloorDiv": ("a // b", operator.floordiv),
@@ -26,10 +36,10 @@ _COMPARE = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": o
             "GtE": operator.ge}
 
 
-class Expressions:
+class Expressions(Part):
     """The part of the specialiser that evaluates expressions."""
 
-    def eval(self: Specialiser, node: Node, hint: str = "") -> Any:
+    def eval(self, node: Node, hint: str = "") -> Any:
         method = getattr(self, f"eval_{type(node).__name__}", None)
         if method is None:
             raise NotTyped(f"{type(node).__name__} expressions are not typed", node)
@@ -37,7 +47,7 @@ class Expressions:
             return method(node, hint)
         return method(node)
 
-    def eval_all(self: Specialiser, nodes: list[Node]) -> list[Any]:
+    def eval_all(self, nodes: list[Node]) -> list[Any]:
         """Operands from left to right; what a later one emits must not change what an earlier one read."""
         values: list[Any] = []
         for node in nodes:
@@ -53,7 +63,7 @@ class Expressions:
             values.append(value)
         return values
 
-    def kept(self: Specialiser, value: Any, touched: set[str], stores: bool) -> Any:
+    def kept(self, value: Any, touched: set[str], stores: bool) -> Any:
         """The value, named first if the statements that follow could change it."""
         if isinstance(value, Tup):
             return Tup([self.kept(v, touched, stores) for v in value.items], value.cls)
@@ -66,44 +76,44 @@ class Expressions:
             return self.let("t", value)
         return value
 
-    def eval_Constant(self: Specialiser, node: Node) -> Any:
+    def eval_Constant(self, node: Node) -> Any:
         return self.lift(node.value, "constant", node)
 
-    def eval_Name(self: Specialiser, node: Node) -> Any:
+    def eval_Name(self, node: Node) -> Any:
         value = self.lookup(node.id, node)
         if type(value).__name__ == "_Conflict":
             raise NotTyped(f"{node.id} holds different kinds of things on different paths", node)
         return value
 
-    def eval_Tuple(self: Specialiser, node: Node) -> Any:
+    def eval_Tuple(self, node: Node) -> Any:
         return Tup(self.starred(node.elts), tuple)
 
-    def eval_List(self: Specialiser, node: Node) -> Any:
+    def eval_List(self, node: Node) -> Any:
         return Tup(self.starred(node.elts), list)
 
-    def starred(self: Specialiser, nodes: list[Node]) -> list[Any]:
+    def starred(self, nodes: list[Node]) -> list[Any]:
         values = self.eval_all([n.value if isinstance(n, gast.Starred) else n for n in nodes])
         out: list[Any] = []
         for n, v in zip(nodes, values, strict=True):
             out += self.items_of(v, n) if isinstance(n, gast.Starred) else [v]
         return out
 
-    def eval_Lambda(self: Specialiser, node: Node) -> Any:
+    def eval_Lambda(self, node: Node) -> Any:
         return Closure(node, self.frame, self.defaults(node.args), "<lambda>", key=id(node))
 
-    def eval_NamedExpr(self: Specialiser, node: Node) -> Any:
+    def eval_NamedExpr(self, node: Node) -> Any:
         return self.bind(node.target, self.eval(node.value))
 
-    def eval_Slice(self: Specialiser, node: Node) -> Any:
+    def eval_Slice(self, node: Node) -> Any:
         parts = [None if p is None else self.eval(p) for p in (node.lower, node.upper, node.step)]
         return Span(*(None if isinstance(p, Obj) and p.value is None else p for p in parts))
 
     # -- operators ------------------------------------------------------------------------------------------------
-    def eval_BinOp(self: Specialiser, node: Node) -> Any:
+    def eval_BinOp(self, node: Node) -> Any:
         left, right = self.eval_all([node.left, node.right])
         return self.binary(node.op, left, right, node)
 
-    def binary(self: Specialiser, op: Node, a: Any, b: Any, node: Node) -> Any:
+    def binary(self, op: Node, a: Any, b: Any, node: Node) -> Any:
         kind_name = type(op).__name__
         if isinstance(a, Tup) or isinstance(b, Tup):
             return self.binary_tuple(kind_name, a, b, node)
@@ -120,7 +130,7 @@ class Expressions:
                 const = UNKNOWN
         return Val(expr(template, a=a.expr, b=b.expr), self.binary_kind(kind_name, a, b, node), const)
 
-    def binary_kind(self: Specialiser, op: str, a: Val, b: Val, node: Node) -> Kind:
+    def binary_kind(self, op: str, a: Val, b: Val, node: Node) -> Kind:
         kind = result_kind(a.kind, b.kind)
         if op == "Div":
             return divided(kind)
@@ -136,7 +146,7 @@ class Expressions:
             raise NotTyped("this operator on complex numbers", node)
         return kind
 
-    def binary_tuple(self: Specialiser, op: str, a: Any, b: Any, node: Node) -> Any:
+    def binary_tuple(self, op: str, a: Any, b: Any, node: Node) -> Any:
         if op == "Add" and isinstance(a, Tup) and isinstance(b, Tup) and a.cls is b.cls and a.cls in (tuple, list):
             return Tup([*a.items, *b.items], a.cls)
         if op == "Mult" and isinstance(a, Tup) and isinstance(b, Val) and isinstance(b.const, int) and a.cls is tuple:
@@ -147,10 +157,10 @@ class Expressions:
                 return self.binary(_operator(op), *((array, y) if x is a else (y, array)), node)
         raise NotTyped("this operator on a tuple or list", node)
 
-    def ranks(self: Specialiser, *values: Any) -> tuple[int, ...]:
+    def ranks(self, *values: Any) -> tuple[int, ...]:
         return tuple(v.kind.ndim if is_array(v) else 0 for v in values)
 
-    def eval_UnaryOp(self: Specialiser, node: Node) -> Any:
+    def eval_UnaryOp(self, node: Node) -> Any:
         v = self.eval(node.operand)
         if isinstance(node.op, gast.Not):
             t = self.truth(v, node)
@@ -168,7 +178,7 @@ class Expressions:
         const = -v.const if isinstance(v.const, int | float) else UNKNOWN
         return Val(expr("-a", a=v.expr), kind, const)
 
-    def eval_Compare(self: Specialiser, node: Node) -> Any:
+    def eval_Compare(self, node: Node) -> Any:
         values = self.eval_all([node.left, *node.comparators])
         if any(not isinstance(v, Val) for v in values) or isinstance(node.ops[0], gast.In | gast.NotIn | gast.Is |
                                                                       gast.IsNot):
@@ -185,7 +195,7 @@ class Expressions:
         tree = rebuilt(node, {"left": values[0].expr, "comparators": [v.expr for v in values[1:]]})
         return Val(tree, Array("bool", ndim) if ndim else BOOL, const)
 
-    def compare_static(self: Specialiser, node: Node, values: list[Any]) -> Any:
+    def compare_static(self, node: Node, values: list[Any]) -> Any:
         if len(values) != 2:
             raise NotTyped("this chained comparison", node)
         a, b = values
@@ -217,7 +227,7 @@ class Expressions:
                 return out if op == "Eq" else Val(expr("not (a)", a=out.expr), BOOL)
         raise NotTyped("this comparison", node)
 
-    def truth(self: Specialiser, value: Any, node: Node) -> Val:
+    def truth(self, value: Any, node: Node) -> Val:
         """The value as a condition."""
         if isinstance(value, Obj):
             return _bool(bool(value.value))
@@ -231,7 +241,7 @@ class Expressions:
             return _bool(True)
         raise NotTyped("the truth of an array or object", node)
 
-    def eval_BoolOp(self: Specialiser, node: Node, hint: str = "") -> Any:
+    def eval_BoolOp(self, node: Node, hint: str = "") -> Any:
         is_and = isinstance(node.op, gast.And)
         value = self.eval(node.values[0])
         for following in node.values[1:]:
@@ -243,7 +253,7 @@ class Expressions:
             value = self.bool_step(value, following, is_and, hint or "t")
         return value
 
-    def bool_step(self: Specialiser, value: Any, following: Node, is_and: bool, hint: str) -> Any:
+    def bool_step(self, value: Any, following: Node, is_and: bool, hint: str) -> Any:
         outer, self.buffer = self.buffer, []
         before = self.snapshot()
         right = self.eval(following)
@@ -260,7 +270,7 @@ class Expressions:
         self.branch(test, *((second, _nothing) if is_and else (_nothing, second)))
         return self.frame.vars.pop(slot)
 
-    def eval_IfExp(self: Specialiser, node: Node, hint: str = "") -> Any:
+    def eval_IfExp(self, node: Node, hint: str = "") -> Any:
         test = self.truth(self.eval(node.test), node)
         if test.const is not UNKNOWN:
             return self.eval(node.body if test.const else node.orelse, hint)
@@ -280,7 +290,7 @@ class Expressions:
         return result
 
     # -- indexing -------------------------------------------------------------------------------------------------
-    def eval_Subscript(self: Specialiser, node: Node) -> Any:
+    def eval_Subscript(self, node: Node) -> Any:
         owner = self.eval(node.value)
         if isinstance(owner, Tup):
             return self.tuple_item(owner, node)
@@ -294,7 +304,7 @@ class Expressions:
             owner = owner if isinstance(owner.expr, gast.Name) else self.let("row", owner)
         return self.load(owner, items, node)
 
-    def tuple_item(self: Specialiser, owner: Tup, node: Node) -> Any:
+    def tuple_item(self, owner: Tup, node: Node) -> Any:
         k = self.eval(node.slice)
         if isinstance(k, Val) and isinstance(k.const, int):
             if not -len(owner.items) <= k.const < len(owner.items):
@@ -308,16 +318,16 @@ class Expressions:
             return self.load(self.as_array(owner, node), [k], node)
         raise NotTyped("a tuple index that is not known", node)
 
-    def index_items(self: Specialiser, node: Node, whole: Node) -> list[Any]:
+    def index_items(self, node: Node, whole: Node) -> list[Any]:
         value = self.eval_all(node.elts) if isinstance(node, gast.Tuple) else [self.eval(node)]
         if len(value) == 1 and isinstance(value[0], Tup) and value[0].cls is tuple:
             value = value[0].items
         return [self.as_array(v, whole) if isinstance(v, Tup) else v for v in value]
 
-    def is_int(self: Specialiser, v: Any) -> bool:
+    def is_int(self, v: Any) -> bool:
         return is_scalar(v) and v.kind.integer and v.kind != BOOL
 
-    def index_node(self: Specialiser, v: Any) -> Node:
+    def index_node(self, v: Any) -> Node:
         if isinstance(v, Span):
             return slice_(*(None if p is None else self.index_node(p) for p in (v.lower, v.upper, v.step)))
         if isinstance(v, Obj):
@@ -328,7 +338,7 @@ class Expressions:
             return v.expr
         raise NotTyped("this index")
 
-    def load(self: Specialiser, owner: Val, items: list[Any], node: Node) -> Val:
+    def load(self, owner: Val, items: list[Any], node: Node) -> Val:
         """`owner[items]`: an element, a view or a gather, by the kinds of the items."""
         ndim = owner.kind.ndim
         items = self.without_ellipsis(items, ndim, node)
@@ -353,7 +363,7 @@ class Expressions:
         tree = index(base, [*first, *(self.index_node(i) for i in items)])
         return Val(tree, Array(owner.kind.dtype, left) if left else owner.kind.element)
 
-    def split_view(self: Specialiser, view: Node) -> tuple[Node | None, list[Node]]:
+    def split_view(self, view: Node) -> tuple[Node | None, list[Node]]:
         """`a[i]` with integers only -> (a, [i]), so that `a[i][j]` becomes `a[i, j]`."""
         items = view.slice.elts if isinstance(view.slice, gast.Tuple) else [view.slice]
         if isinstance(view.value, gast.Name) and not any(
@@ -361,7 +371,7 @@ class Expressions:
             return view.value, list(items)
         return None, []
 
-    def without_ellipsis(self: Specialiser, items: list[Any], ndim: int, node: Node) -> list[Any]:
+    def without_ellipsis(self, items: list[Any], ndim: int, node: Node) -> list[Any]:
         at = [k for k, i in enumerate(items) if isinstance(i, Obj) and i.value is Ellipsis]
         if not at:
             return items
@@ -369,7 +379,7 @@ class Expressions:
         fill = [Span(None, None, None)] * (ndim - used)
         return [*items[:at[0]], *fill, *items[at[0] + 1:]]
 
-    def gather(self: Specialiser, owner: Val, items: list[Any], node: Node) -> Val:
+    def gather(self, owner: Val, items: list[Any], node: Node) -> Val:
         if len(items) != 1:
             raise NotTyped("several fancy indices", node)
         i = items[0]
@@ -381,7 +391,7 @@ class Expressions:
         return self.let("t", Val(call("gather", value.expr.value, value.expr.slice), value.kind))
 
     # -- attributes -----------------------------------------------------------------------------------------------
-    def eval_Attribute(self: Specialiser, node: Node) -> Any:
+    def eval_Attribute(self, node: Node) -> Any:
         owner = self.eval(node.value)
         if isinstance(owner, Record) and node.attr in owner.fields:
             return owner.fields[node.attr]
@@ -404,7 +414,7 @@ class Expressions:
             return owner
         return Method(owner, node.attr)
 
-    def array_attribute(self: Specialiser, owner: Val, attr: str, node: Node) -> Any:
+    def array_attribute(self, owner: Val, attr: str, node: Node) -> Any:
         if attr == "shape":
             a = self.atom(owner, "a")
             return Tup([Val(expr(f"a.shape[{k}]", a=a.expr), INT) for k in range(owner.kind.ndim)])

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transad import ir
 from transad.kinds import INT, Array, Scalar, join
@@ -14,6 +14,7 @@ from transad.passes.specialise.values import (
     Lst,
     NotTyped,
     Obj,
+    Part,
     Record,
     Tup,
     Val,
@@ -22,16 +23,13 @@ from transad.passes.specialise.values import (
 )
 from transad.quote import Node, call, constant, expr, name, names_in, show
 
-if TYPE_CHECKING:
-    from transad.passes.specialise.program import Specialiser
-
 _UNROLLED = 64
 
 
-class Loops:
+class Loops(Part):
     """The part of the specialiser that handles loops."""
 
-    def fixed(self: Specialiser, v: Val, wanted: str) -> Val:
+    def fixed(self, v: Val, wanted: str) -> Val:
         """An integer bound that cannot change while the loop runs."""
         if isinstance(v.expr, gast.Constant):
             return v
@@ -39,7 +37,7 @@ class Loops:
             return v
         return v
 
-    def range_iter(self: Specialiser, start: Node, stop: Node, step: int) -> Iter:
+    def range_iter(self, start: Node, stop: Node, step: int) -> Iter:
         def length() -> Node:
             if step == 1 and show(start) == "0":
                 return stop
@@ -54,7 +52,7 @@ class Loops:
             return Val(offset if show(start) == "0" else expr("a + i", a=start, i=offset), INT)
         return Iter(length, item, (start, stop, step))
 
-    def iter_of(self: Specialiser, v: Any, node: Node) -> Iter:
+    def iter_of(self, v: Any, node: Node) -> Iter:
         if isinstance(v, Iter):
             return v
         if isinstance(v, Lst):
@@ -66,7 +64,7 @@ class Loops:
             return self.iter_of(self.as_array(v, node), node)
         raise NotTyped("this value is iterated", node)
 
-    def iter_item(self: Specialiser, it: Iter, node: Node) -> Any:
+    def iter_item(self, it: Iter, node: Node) -> Any:
         k = self.eval(node.slice)
         if it.item is None or not is_scalar(k):
             raise NotTyped("an item of a generator", node)
@@ -76,7 +74,7 @@ class Loops:
             return it.item(k.expr)
         raise NotTyped("an item of an iterator at a computed index", node)
 
-    def iterate(self: Specialiser, v: Any, body: Callable[[Any], None], node: Node, wanted: str = "") -> None:
+    def iterate(self, v: Any, body: Callable[[Any], None], node: Node, wanted: str = "") -> None:
         """Emit the loop that runs `body` on every item."""
         if isinstance(v, Tup):
             if len(v.items) > _UNROLLED:
@@ -99,7 +97,7 @@ class Loops:
             return
         self.emit_for(constant(0), it.length(), 1, lambda i: body(it.item(i)), wanted)
 
-    def pin(self: Specialiser, items: list[Any], first: int, place: int, emitted: ir.Block) -> None:
+    def pin(self, items: list[Any], first: int, place: int, emitted: ir.Block) -> None:
         """Name at `place`, before the loop, what later items read and a trip has changed."""
         changed = ir.assigned(emitted)
         stores = any(isinstance(s, ir.Store) for s in ir.walk(emitted))
@@ -119,7 +117,7 @@ class Loops:
         for k in range(first, len(items)):
             items[k] = pinned(items[k])
 
-    def emit_for(self: Specialiser, start: Node, stop: Node, step: int, body: Callable[[Node], None],
+    def emit_for(self, start: Node, stop: Node, step: int, body: Callable[[Node], None],
                  wanted: str) -> None:
         line, source = self.line, self.source
         start, stop = self.loop_bound(start), self.loop_bound(stop)
@@ -133,12 +131,12 @@ class Loops:
             return ir.For(var, start, stop, step, inner, line=line, source=source)
         self.settle(make)
 
-    def loop_bound(self: Specialiser, bound: Node) -> Node:
+    def loop_bound(self, bound: Node) -> Node:
         """A bound as the loop read it: named if the body may assign what it reads. (Decided by the reverse pass,
         which sees the versions; here only compound bounds are kept as they are.)"""
         return bound
 
-    def settle(self: Specialiser, make: Callable[[], ir.Statement]) -> None:
+    def settle(self, make: Callable[[], ir.Statement]) -> None:
         """Build a loop until the kinds of the variables it carries are stable."""
         for _ in range(12):
             start_names, start_own = set(self.names.taken), set(self.own)
@@ -162,19 +160,19 @@ class Loops:
                 frame.vars[key] = self.canonical(frame, key, frame.vars[key], value)
         raise NotTyped("the kinds of the variables of this loop do not settle")
 
-    def emit_loop(self: Specialiser, statement: ir.Statement) -> None:
+    def emit_loop(self, statement: ir.Statement) -> None:
         line, source = statement.line, statement.source
         self.buffer.append(statement)
         statement.line, statement.source = line, source
 
-    def close(self: Specialiser, head: list[tuple[Frame, dict[str, Any]]]) -> None:
+    def close(self, head: list[tuple[Frame, dict[str, Any]]]) -> None:
         """After the loop: variables that existed before keep their residual name, without a known value."""
         for frame, variables in head:
             for key, old in variables.items():
                 if key in frame.vars and frame.vars[key] is not old:
                     frame.vars[key] = _same(old, frame.vars[key])
 
-    def carried(self: Specialiser, head: list[tuple[Frame, dict[str, Any]]],
+    def carried(self, head: list[tuple[Frame, dict[str, Any]]],
                 body: ir.Block) -> list[tuple[Frame, str, Any]]:
         """The variables whose state at the end of a trip does not fit their state at its start."""
         changes = []
@@ -186,7 +184,7 @@ class Loops:
                     changes.append((frame, key, new))
         return changes
 
-    def fits(self: Specialiser, old: Any, new: Any, written: set[str]) -> bool:
+    def fits(self, old: Any, new: Any, written: set[str]) -> bool:
         if isinstance(old, Val) and isinstance(new, Val):
             same = show(old.expr) == show(new.expr)
             if isinstance(old.expr, gast.Name) and old.expr.id in written and old.const is not UNKNOWN:
@@ -202,7 +200,7 @@ class Loops:
         return old is new or type(old).__name__ == "_Conflict" or (
             type(old) is type(new) and getattr(old, "node", old) is getattr(new, "node", new))
 
-    def canonical(self: Specialiser, frame: Frame, path: str, old: Any, new: Any) -> Any:
+    def canonical(self, frame: Frame, path: str, old: Any, new: Any) -> Any:
         """The variable moved into a residual variable of its own, wide enough for what a trip leaves in it."""
         if isinstance(old, Val) and isinstance(new, Val):
             kind = join(old.kind, new.kind)
@@ -225,7 +223,7 @@ class Loops:
             return old
         return _conflict(path)
 
-    def for_loop(self: Specialiser, s: Node) -> None:
+    def for_loop(self, s: Node) -> None:
         iterable = self.eval(s.iter)
         target_names = {t.id for t in gast.walk(s.target) if isinstance(t, gast.Name)}
         wanted = s.target.id if isinstance(s.target, gast.Name) and isinstance(iterable, Iter) and (
@@ -249,7 +247,7 @@ class Loops:
         if isinstance(s.iter, gast.Call) and show(s.iter.func).rpartition(".")[2] == "prange":
             self.mark_map()
 
-    def while_loop(self: Specialiser, s: Node) -> None:
+    def while_loop(self, s: Node) -> None:
         line, source = self.line, self.source
 
         def make() -> ir.Statement:
@@ -277,7 +275,7 @@ class Loops:
             return ir.While(test.expr, inner, line=line, source=source)
         self.settle(make)
 
-    def join_after_break(self: Specialiser, before: list[tuple[Frame, dict[str, Any]]], inner: ir.Block) -> None:
+    def join_after_break(self, before: list[tuple[Frame, dict[str, Any]]], inner: ir.Block) -> None:
         """Merge the state of `if not test: break` with that of the body."""
         arm = inner[-1]
         assert isinstance(arm, ir.If)
@@ -288,7 +286,7 @@ class Loops:
                     frame.vars[key] = self.merge(frame, key, at_break[key], at_end[key], arm.then, arm.orelse)
 
     # -- folds and comprehensions -----------------------------------------------------------------------------------
-    def fold(self: Specialiser, iterable: Any, start: Any, step: Callable[[Any, Any], Any], node: Node,
+    def fold(self, iterable: Any, start: Any, step: Callable[[Any, Any], Any], node: Node,
              wanted: str) -> Any:
         """The running combination of all items, from `start`."""
         frame, slot = self.frame, self.temporary(wanted)
@@ -305,15 +303,15 @@ class Loops:
         self.mark_map()
         return frame.vars.pop(slot)
 
-    def mark_map(self: Specialiser) -> None:
+    def mark_map(self) -> None:
         """Say of the loop just emitted that its trips are the items of a map."""
         if self.buffer and isinstance(self.buffer[-1], ir.For):
             self.buffer[-1].mapped = True
 
-    def eval_GeneratorExp(self: Specialiser, node: Node) -> Any:
+    def eval_GeneratorExp(self, node: Node) -> Any:
         return self.comprehension(node)
 
-    def eval_ListComp(self: Specialiser, node: Node) -> Any:
+    def eval_ListComp(self, node: Node) -> Any:
         it = self.comprehension(node)
         if isinstance(it, Tup):
             return Tup(it.items, list)
@@ -321,7 +319,7 @@ class Loops:
             return Lst(self.collected(it, node))
         raise NotTyped("a list whose length is not known beforehand", node)
 
-    def comprehension(self: Specialiser, node: Node) -> Any:
+    def comprehension(self, node: Node) -> Any:
         frame = Frame(self.frame.name, self.frame.globals, self.frame, inlined=True, filename=self.frame.filename)
         self.frames.append(frame)
         first = node.generators[0]
@@ -334,17 +332,17 @@ class Loops:
                 return Iter(inner.length, lambda i: self.element(node, first, inner.item(i), frame))
         return Iter(drive=lambda k: self.driven(node, 0, source, frame, k))
 
-    def element(self: Specialiser, node: Node, generator: Node, item: Any, frame: Frame) -> Any:
+    def element(self, node: Node, generator: Node, item: Any, frame: Frame) -> Any:
         return self.inside(frame, lambda: (self.bind(generator.target, item), self.eval(node.elt))[1])
 
-    def inside(self: Specialiser, frame: Frame, run: Callable[[], Any]) -> Any:
+    def inside(self, frame: Frame, run: Callable[[], Any]) -> Any:
         outer, self.frame = self.frame, frame
         try:
             return run()
         finally:
             self.frame = outer
 
-    def driven(self: Specialiser, node: Node, depth: int, source: Any, frame: Frame, k: Callable[[Any], None]) -> None:
+    def driven(self, node: Node, depth: int, source: Any, frame: Frame, k: Callable[[Any], None]) -> None:
         generator = node.generators[depth]
 
         def one(item: Any) -> None:
@@ -354,7 +352,7 @@ class Loops:
             self.inside(frame, run)
         self.iterate(source, one, node)
 
-    def conditions(self: Specialiser, tests: list[Node], then: Callable[[], None]) -> None:
+    def conditions(self, tests: list[Node], then: Callable[[], None]) -> None:
         if not tests:
             then()
             return
@@ -365,7 +363,7 @@ class Loops:
             return
         self.branch(test, lambda: self.conditions(tests[1:], then), lambda: None)
 
-    def deeper(self: Specialiser, node: Node, depth: int, frame: Frame, k: Callable[[Any], None]) -> None:
+    def deeper(self, node: Node, depth: int, frame: Frame, k: Callable[[Any], None]) -> None:
         if depth + 1 < len(node.generators):
             self.driven(node, depth + 1, self.eval(node.generators[depth + 1].iter), frame, k)
             return
@@ -373,7 +371,7 @@ class Loops:
         assert frame.parent is not None
         self.inside(frame.parent, lambda: k(value))
 
-    def collected(self: Specialiser, it: Iter, node: Node) -> Val:
+    def collected(self, it: Iter, node: Node) -> Val:
         """The items in a new array."""
         if it.length is None or it.item is None:
             raise NotTyped("items whose number is not known beforehand", node)

@@ -3,27 +3,23 @@ from __future__ import annotations
 
 import builtins
 import importlib
-from typing import TYPE_CHECKING, Any
-
-import gast
+from typing import Any
 
 from transad import ir
 from transad.kinds import Array, Scalar
+from transad.nodes import gast
 from transad.passes.lower_exits import lower_exits
-from transad.passes.specialise.values import (UNKNOWN, Closure, Frame, NotTyped, Obj, Record, Tup, Val, is_array)
+from transad.passes.specialise.values import UNKNOWN, Closure, Frame, NotTyped, Obj, Part, Record, Tup, Val, is_array
 from transad.quote import Node, call, constant, expr, name, show
-
-if TYPE_CHECKING:
-    from transad.passes.specialise.program import Specialiser
 
 _OPERATORS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**",
               "MatMult": "@", "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>"}
 
 
-class Statements:
+class Statements(Part):
     """The part of the specialiser that walks statements."""
 
-    def run_function(self: Specialiser, tree: Node, frame: Frame) -> Any:
+    def run_function(self, tree: Node, frame: Frame) -> Any:
         """The abstract result of a function body in `frame` (already current)."""
         if isinstance(tree, gast.Lambda):
             return self.eval(tree.body)
@@ -41,7 +37,7 @@ class Statements:
         self.at(body[-1])
         return self.eval(body[-1].value)
 
-    def at(self: Specialiser, node: Node) -> None:
+    def at(self, node: Node) -> None:
         """Remember the user's line for what is emitted next."""
         line = getattr(node, "lineno", None)
         if line:
@@ -52,7 +48,7 @@ class Statements:
             text = " ".join(x.strip() for x in lines[line - 1:line if compound else end])
             self.source = text.split("  #")[0].strip() if len(text) < 100 else text[:97].strip() + "..."
 
-    def run(self: Specialiser, stmts: list[Node]) -> None:
+    def run(self, stmts: list[Node]) -> None:
         for s in stmts:
             self.at(s)
             method = getattr(self, f"run_{type(s).__name__}", None)
@@ -60,17 +56,17 @@ class Statements:
                 raise NotTyped(f"{type(s).__name__.lower()} statements are not typed", s)
             method(s)
 
-    def run_Pass(self: Specialiser, s: Node) -> None:
+    def run_Pass(self, s: Node) -> None:
         pass
 
-    def run_Expr(self: Specialiser, s: Node) -> None:
+    def run_Expr(self, s: Node) -> None:
         if isinstance(s.value, gast.Constant):
             return
         value = self.eval(s.value)
         if isinstance(value, Val) and isinstance(s.value, gast.Call):
             self.emit(ir.Do(value.expr))
 
-    def run_Assign(self: Specialiser, s: Node) -> None:
+    def run_Assign(self, s: Node) -> None:
         hint = s.targets[0].id if len(s.targets) == 1 and isinstance(s.targets[0], gast.Name) else ""
         if len(s.targets) == 1 and isinstance(s.targets[0], gast.Tuple) and self.moved(s.targets[0], s.value):
             return
@@ -78,11 +74,11 @@ class Statements:
         for target in s.targets:
             value = self.bind(target, value)
 
-    def run_AnnAssign(self: Specialiser, s: Node) -> None:
+    def run_AnnAssign(self, s: Node) -> None:
         if s.value is not None:
             self.bind(s.target, self.eval(s.value))
 
-    def moved(self: Specialiser, target: Node, value: Node) -> bool:
+    def moved(self, target: Node, value: Node) -> bool:
         """`u, v = v, u` over plain variables of settled kinds becomes one Move."""
         if not isinstance(value, gast.Tuple) or not all(isinstance(t, gast.Name) for t in [*target.elts, *value.elts]):
             return False
@@ -101,7 +97,7 @@ class Statements:
             self.frame.vars[t] = Val(name(slot), v.kind)
         return True
 
-    def bind(self: Specialiser, target: Node, value: Any) -> Any:
+    def bind(self, target: Node, value: Any) -> Any:
         """Assign to a target; gives the value to bind to the next target of a chain."""
         if isinstance(target, gast.Name):
             frame = self.frame.outer_names.get(target.id, self.frame)
@@ -123,7 +119,7 @@ class Statements:
             raise NotTyped("this assignment target is not typed", target)
         return value
 
-    def unpack(self: Specialiser, target: Node, value: Any) -> None:
+    def unpack(self, target: Node, value: Any) -> None:
         items = self.items_of(value, target)
         stars = [k for k, t in enumerate(target.elts) if isinstance(t, gast.Starred)]
         if stars:
@@ -139,7 +135,7 @@ class Statements:
         for t, v in zip(target.elts, items, strict=True):
             self.bind(t.value if isinstance(t, gast.Starred) else t, v)
 
-    def clashes(self: Specialiser, value: Val, target: Node) -> bool:
+    def clashes(self, value: Val, target: Node) -> bool:
         """Whether a value on the right reads something that the targets on the left assign."""
         from transad.quote import names_in
         simple = {t.id for t in gast.walk(target) if isinstance(t, gast.Name)}
@@ -148,7 +144,7 @@ class Statements:
         loads = any(isinstance(n, gast.Subscript) for n in gast.walk(value.expr))
         return bool(slots & set(names_in(value.expr))) or (stores and loads)
 
-    def items_of(self: Specialiser, value: Any, node: Node) -> list[Any]:
+    def items_of(self, value: Any, node: Node) -> list[Any]:
         if isinstance(value, Tup):
             return value.items
         if is_array(value):
@@ -163,7 +159,7 @@ class Statements:
             return [self.load(array, [Val(constant(k), Scalar("int64"), k)], node) for k in range(count)]
         raise NotTyped("this value cannot be unpacked", node)
 
-    def store(self: Specialiser, target: Node, value: Any, op: str) -> None:
+    def store(self, target: Node, value: Any, op: str) -> None:
         owner = self.eval(target.value)
         if isinstance(owner, Tup) and owner.cls is list and not op:
             k = self.eval(target.slice)
@@ -181,7 +177,7 @@ class Statements:
             raise NotTyped("a complex value is stored into a real array", target)
         self.emit(ir.Store(show(array.expr), index, value.expr, op))
 
-    def protected(self: Specialiser, array: Val, value: Val) -> Val:
+    def protected(self, array: Val, value: Val) -> Val:
         """The right side of an array store, evaluated first: Numba reads and writes overlapping slices in turn."""
         if isinstance(value.kind, Array) and not isinstance(value.expr, gast.Name):
             overlapping = any(isinstance(n, gast.Subscript) for n in gast.walk(value.expr))
@@ -189,7 +185,7 @@ class Statements:
                             Val(call("np.copy", value.expr), value.kind)) if overlapping else value
         return value
 
-    def storable(self: Specialiser, owner: Val, target: Node) -> tuple[Val, list[Node]]:
+    def storable(self, owner: Val, target: Node) -> tuple[Val, list[Node]]:
         assert isinstance(owner.kind, Array)
         index = self.without_ellipsis(self.index_items(target.slice, target), owner.kind.ndim, target)
         if isinstance(owner.expr, gast.Subscript) and all(self.is_int(i) for i in index):
@@ -199,7 +195,7 @@ class Statements:
         array = self.atom(owner, "row")
         return array, [self.index_node(i) for i in index]
 
-    def run_AugAssign(self: Specialiser, s: Node) -> None:
+    def run_AugAssign(self, s: Node) -> None:
         op = _OPERATORS[type(s.op).__name__]
         if isinstance(s.target, gast.Subscript):
             owner = self.eval(s.target.value)
@@ -225,7 +221,7 @@ class Statements:
             raise NotTyped("a list is changed in place", s)
         self.bind(s.target, self.binary(s.op, current, value, s))
 
-    def run_If(self: Specialiser, s: Node) -> None:
+    def run_If(self, s: Node) -> None:
         test = self.truth(self.eval(s.test), s)
         if test.const is not UNKNOWN:
             self.run(s.body if test.const else s.orelse)
@@ -234,7 +230,7 @@ class Statements:
         self.branch(test, lambda: self.run(s.body), lambda: self.run(s.orelse))
         self.buffer[-1].line, self.buffer[-1].source = line, source
 
-    def run_Assert(self: Specialiser, s: Node) -> None:
+    def run_Assert(self, s: Node) -> None:
         test = self.truth(self.eval(s.test), s)
         if test.const is UNKNOWN:
             message = [constant(s.msg.value)] if isinstance(s.msg, gast.Constant) else []
@@ -243,7 +239,7 @@ class Statements:
         elif not test.const:
             raise NotTyped("an assertion that always fails", s)
 
-    def run_Raise(self: Specialiser, s: Node) -> None:
+    def run_Raise(self, s: Node) -> None:
         if s.exc is None:
             raise NotTyped("a bare raise", s)
         made = s.exc
@@ -258,13 +254,13 @@ class Statements:
             raise NotTyped("only exception classes can be raised", s)
         self.emit(ir.Exit("raise", self.raised(cls.value, args)))
 
-    def raised(self: Specialiser, cls: type, args: list[Node]) -> Node:
+    def raised(self, cls: type, args: list[Node]) -> Node:
         label = cls.__name__
         if getattr(builtins, label, None) is not cls:
             label = self.named_constant(cls, label)
         return call(label, *args)
 
-    def named_constant(self: Specialiser, value: Any, wanted: str) -> str:
+    def named_constant(self, value: Any, wanted: str) -> str:
         """A name in the emitted module for an object of the user's program."""
         for known, held in self.constants.items():
             if held is value:
@@ -273,26 +269,26 @@ class Statements:
         self.constants[fresh] = value
         return fresh
 
-    def run_FunctionDef(self: Specialiser, s: Node) -> None:
+    def run_FunctionDef(self, s: Node) -> None:
         if s.decorator_list:
             raise NotTyped("a nested function with decorators", s)
         defaults = self.defaults(s.args)
         self.frame.vars[s.name] = Closure(s, self.frame, defaults, s.name, key=id(s))
 
-    def run_Import(self: Specialiser, s: Node) -> None:
+    def run_Import(self, s: Node) -> None:
         for alias in s.names:
             module = importlib.import_module(alias.name)
             top = importlib.import_module(alias.name.split(".")[0])
             self.frame.vars[alias.asname or alias.name.split(".")[0]] = Obj(module if alias.asname else top)
 
-    def run_ImportFrom(self: Specialiser, s: Node) -> None:
+    def run_ImportFrom(self, s: Node) -> None:
         if s.level or not s.module:
             raise NotTyped("a relative import inside a function", s)
         module = importlib.import_module(s.module)
         for alias in s.names:
             self.frame.vars[alias.asname or alias.name] = self.lift(getattr(module, alias.name), alias.name, s)
 
-    def run_Nonlocal(self: Specialiser, s: Node) -> None:
+    def run_Nonlocal(self, s: Node) -> None:
         for n in s.names:
             frame = self.frame.parent
             while frame is not None and n not in frame.vars:
@@ -301,28 +297,28 @@ class Statements:
                 raise NotTyped(f"nonlocal {n} belongs to no function that is inlined here", s)
             self.frame.outer_names[n] = frame
 
-    def run_Global(self: Specialiser, s: Node) -> None:
+    def run_Global(self, s: Node) -> None:
         raise NotTyped("global variables are assigned", s)
 
-    def run_Delete(self: Specialiser, s: Node) -> None:
+    def run_Delete(self, s: Node) -> None:
         for t in s.targets:
             if not isinstance(t, gast.Name):
                 raise NotTyped("only variables can be deleted here", s)
             self.frame.vars.pop(t.id, None)
 
-    def run_Break(self: Specialiser, s: Node) -> None:
+    def run_Break(self, s: Node) -> None:
         self.emit(ir.Exit("break"))
 
-    def run_Continue(self: Specialiser, s: Node) -> None:
+    def run_Continue(self, s: Node) -> None:
         self.emit(ir.Exit("continue"))
 
-    def run_For(self: Specialiser, s: Node) -> None:
+    def run_For(self, s: Node) -> None:
         self.for_loop(s)
 
-    def run_While(self: Specialiser, s: Node) -> None:
+    def run_While(self, s: Node) -> None:
         self.while_loop(s)
 
-    def collect_results(self: Specialiser, value: Any, leaves: list[Val]) -> None:
+    def collect_results(self, value: Any, leaves: list[Val]) -> None:
         """The numbers and arrays of a result, in order."""
         if isinstance(value, Val):
             leaves.append(value)

@@ -3,10 +3,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transad.kinds import Array, Kind, Scalar
 from transad.quote import Node
+
+
+class Part:
+    """A part of the specialiser; each part sees the state and the methods of the others."""
+
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
 
 class NotTyped(Exception):
