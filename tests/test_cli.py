@@ -109,7 +109,7 @@ def test_methods_and_callable_objects(folder, capsys):
     ("garhc", "garch"), ("models_of_cli:garhc", "garch"), ("models_of_cly:garch", "models_of_cli"),
     ("models_of_cli.py", "models_of_cli.py:garch"), ("model_of_cli.py:garch", "models_of_cli.py"),
     ("impolite", "other_of_cli.py:impolite"), ("models_of_cli:CONSTANT", "float"),
-    ("no_such_thing_anywhere", "no function")])
+    ("no_such_thing_anywhere", "no function"), ("math:sin", "with a derivative rule"), ("numpy:sum", "transad rules")])
 def test_misses_list_what_is_near(folder, capsys, target, said):
     code, out, err = run(capsys, "show", target)
     assert code == 2 and not out and said in err

@@ -11,6 +11,8 @@ A `Plan` says which path a derivative takes and why, and holds what every pass m
 """
 from __future__ import annotations
 
+import ast
+import copy
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,6 +26,8 @@ from transad.options import Options
 from transad.passes.lower_exits import lower_exits
 from transad.passes.specialise.values import NotTyped
 from transad.pipeline import State, run
+from transad.rules import load
+from transad.rules.registry import find
 from transad.signatures import Assumed, assumed, spelled
 from transad.source import Source, get_source
 from transad.targets import near
@@ -81,9 +85,16 @@ class Plan:
         if self.state is not None:
             out.update(self.state.after)
         if self.refused:
-            from transad.passes.record import rewritten_text
-            out["record"] = rewritten_text(self.function)
+            out["record"] = ast.unparse(self.recorded())
         return out
+
+    def recorded(self) -> ast.AST:
+        """The tree that the recorded path runs; decorators are not part of it."""
+        from transad.passes.record import Recorder
+        node = copy.deepcopy(self.source.node)
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = []
+        return ast.fix_missing_locations(Recorder(self.source).visit(node))
 
 
 def planned(function: Any, args: tuple = (), *, signature: str | None = None, wrt: Any = None,
@@ -111,6 +122,10 @@ def planned(function: Any, args: tuple = (), *, signature: str | None = None, wr
 
 def _plain(function: Any) -> tuple[types.FunctionType, tuple]:
     """The Python function behind a callable; that of `__call__` for an object."""
+    load()
+    if find(function) is not None:
+        raise InvalidArgument(f"{getattr(function, '__name__', function)} is a library function with a derivative rule "
+                              "of its own; its text is not differentiated", instead="transad rules shows the rule")
     found = plain_function(function)
     if found is None and not isinstance(function, type):
         method = vars(type(function)).get("__call__")
@@ -203,7 +218,6 @@ def _compiled(plan: Plan, options: Options) -> Refused | None:
 
 def _lowered(source: Source) -> dict[str, str]:
     """The function after the first pass, which runs inside `specialise`."""
-    import ast
     if not isinstance(source.node, ast.FunctionDef):
         return {}
     import gast

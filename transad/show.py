@@ -27,7 +27,6 @@ from typing import Any
 
 from transad.emit import _Lines
 from transad.errors import InvalidArgument, TransadError
-from transad.passes.record import rewritten_text
 from transad.passes.reverse import Pair
 from transad.pipeline import PASSES, State
 from transad.plan import Plan, planned
@@ -113,7 +112,7 @@ def _after(plan: Plan, wanted: str) -> str:
 def _recorded(plan: Plan) -> str:
     head = ("# Each operation goes through the runtime (ta_...), which computes it and notes it on a tape;\n"
             "# the backward sweep runs the tape from its end.\n")
-    return head + rewritten_text(plan.function) + "\n"
+    return head + plan.after()["record"] + "\n"
 
 
 def primal(plan: Plan) -> str:

@@ -6,11 +6,9 @@ the adjoint of each statement, the statement: the comments of the right column b
 from __future__ import annotations
 
 import ast
-import copy
 import difflib
 import textwrap
 
-from transad.passes.record import Recorder
 from transad.plan import Plan
 
 __all__ = ["columns", "joined"]
@@ -115,9 +113,9 @@ def _places(numbered: list[tuple[int, str]]) -> dict[str, list[str]]:
 
 def _recorded(plan: Plan, numbered: list[tuple[int, str]]) -> list[Row]:
     """Each line of the user beside what was made of it."""
-    node = Recorder(plan.source).visit(copy.deepcopy(plan.source.node))
+    node = plan.recorded()
     if isinstance(node, ast.Lambda):
-        return [(_left(*numbered[0]), ast.unparse(ast.fix_missing_locations(node)))]
+        return [(_left(*numbered[0]), ast.unparse(node))]
     tree = ast.Module(_Marked().marked(_Marked().visit(node)), [])
     lines = dict(numbered)
     rows: list[Row] = []
