@@ -220,7 +220,7 @@ def _lowered(source: Source) -> dict[str, str]:
     """The function after the first pass, which runs inside `specialise`."""
     if not isinstance(source.node, ast.FunctionDef):
         return {}
-    import gast
+    from transad.nodes import gast
     names = {n.id for n in ast.walk(source.node) if isinstance(n, ast.Name)}
     try:
         new = gast.gast_to_ast(lower_exits(source.tree, Names(names)))
