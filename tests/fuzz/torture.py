@@ -210,7 +210,7 @@ class Torture(References):
             self.emit(f"for {self.name()} in {self.pick(['m', 'm', 'm.T', 'm[::-1]'])}:")
         self.depth += 1
         self.body(self.pick([1, 2, 3]))
-        if self.chance(0.2):
+        if self.chance(0.2) and (self.exotic or form != 4):
             self.emit(f"if {self.test()}:", f"    {self.pick(['break', 'continue'])}")
             self.body(1)
         self.depth -= 1
@@ -227,7 +227,7 @@ class Torture(References):
     def write_box(self) -> None:
         lists = [box for box, kind in self.boxes.items() if kind == "list"]
         if not self.boxes or self.chance(0.35):
-            kind = self.pick(["list", "list", "tuple", "dict"])
+            kind = self.pick(["list", "list", "tuple", "dict"] if self.exotic else ["list", "tuple"])
             box = self.new("box")
             first, second = self.view(), self.whole(0.4)
             text = {
