@@ -52,7 +52,8 @@ class Frame:
 EXOTIC = re.compile(
     r"np\.(prod|concatenate|cumsum|clip|sort|roll|flip|reshape|take|copyto|ascontiguousarray|asarray|linalg|stack|outer"
     r"|diagonal|fill_diagonal|transpose|add\.at|subtract|mean)|\.(cumsum|ravel|view|flatten|reshape|mean|transpose)\("
-    r"|np\.\w+\([a-z], [a-z]\)$|\[(?:\[[\d, ]+\]|idx\d+)\] [*+]=|axis=|sorted\(|accumulate|\*\*=|\[None\]|\[:, None\]|where=|\.(append|insert|pop|reverse)\(|\{'"
+    r"|np\.\w+\([a-z], [a-z]\)$|\[(?:\[[\d, ]+\]|idx\d+)\] [*+]=|axis=|sorted\(|accumulate"
+    r"|\*\*=|\[None\]|\[:, None\]|where=|\.(append|insert|pop|reverse)\(|\{'"
 )
 
 
