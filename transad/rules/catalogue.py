@@ -11,14 +11,14 @@ import importlib
 import linecache
 import math
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from transad.rules import load
-from transad.rules.registry import Rule, registered
+from transad.rules.registry import _COMPOSITES, Rule, find, registered
 
 __all__ = ["Entry", "entries", "every_name", "markdown", "matching", "names_of"]
 
@@ -28,7 +28,8 @@ _NAMESPACES = (("math", "math"), ("np", "numpy"), ("np.linalg", "numpy.linalg"),
                ("scipy.stats", "scipy.stats"), ("scipy.interpolate", "scipy.interpolate"),
                ("scipy.optimize", "scipy.optimize"), ("scipy.sparse.linalg", "scipy.sparse.linalg"),
                ("scipy.sparse", "scipy.sparse"), ("builtins", "builtins"),
-               ("np.random", "numpy.random"), ("np.lib.stride_tricks", "numpy.lib.stride_tricks"),
+               ("np.random", "numpy.random"), ("functools", "functools"), ("copy", "copy"),
+               ("np.lib.stride_tricks", "numpy.lib.stride_tricks"),
                ("np.polynomial.polynomial", "numpy.polynomial.polynomial"))
 _SHOWN = tuple(f"{short}." for short, _ in _NAMESPACES)
 
@@ -82,7 +83,9 @@ def names_of(function: Any) -> list[str]:
             first = _public().get(id(owner), [getattr(owner, "name", type(owner).__name__)])[0]
             return [f"{first}.{function.__name__}"]
     label = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
-    module = (getattr(function, "__module__", "") or "").replace("numpy", "np")
+    parts = (getattr(function, "__module__", "") or "").replace("numpy", "np").split(".")
+    module = ".".join(p for p in parts if not p.startswith("_"))          # scipy.interpolate._interpolate
+    label = label.replace("_PPolyBase", "PPoly")
     return [label if module in ("", "builtins") else f"{module}.{label}"]
 
 
@@ -105,15 +108,41 @@ def entries(pattern: str | None = None) -> list[Entry]:
     load()
     out = []
     for rule in registered():
-        names = names_of(rule.function)
-        known = names[0].startswith(_SHOWN) or hasattr(builtins, names[0])
-        if not known or "<" in names[0]:      # helpers of the rules, and rules of users
-            continue
-        if pattern and not any(_fits(n, pattern) for n in names):
-            continue
-        modes = "zero" if rule.nondiff else "reverse, forward, second order"
-        out.append(Entry(names[0], _form(rule), modes, compiles(rule), _notes(rule, names[1:]), tuple(names[1:])))
+        modes = "zero" if rule.nondiff else _ALL
+        out += _entry(rule.function, pattern, _form(rule), modes, compiles, rule)
+    seen = {e.name for e in out}
+    for function, form in _others():
+        out += [e for e in _entry(function, pattern, form, _ALL, None, None) if e.name not in seen]
     return sorted(out, key=lambda e: (e.name.lower(), e.name))
+
+
+_ALL = "reverse, forward, second order"
+_NUMERIC = ("sum", "min", "max", "sorted", "divmod", "round", "functools.", "copy.", "np.")
+
+
+def _entry(function: Any, pattern: str | None, form: str, modes: str, tried: Any, rule: Any) -> list[Entry]:
+    """The entry of a function that people can name and that fits the pattern."""
+    name, *aliases = names_of(function)
+    known = name.startswith(_SHOWN) or hasattr(builtins, name)
+    private = "<" in name or any(p.startswith("_") and p != "__call__" for p in name.split("."))
+    if not known or private or (pattern and not any(_fits(n, pattern) for n in (name, *aliases))):
+        return []          # helpers of the rules, and rules of users, are not part of the catalogue
+    notes = _notes(rule, aliases) if rule is not None else f"also {', '.join(aliases)}" if aliases else ""
+    compiled = tried(rule) if tried else name in _BUILTINS and _accepted(f"{name}({_BUILTINS[name]})", name, [1.0, 2.0])
+    return [Entry(name, form, modes, compiled, notes, tuple(aliases))]
+
+
+_BUILTINS = {"sum": "(a0, a1)", "min": "a0, a1", "max": "a0, a1", "divmod": "a0, a1", "round": "a0", "sorted": "(a0, a1)"}
+
+
+def _others() -> Iterator[tuple[Any, str]]:
+    """Functions that are followed without a rule of their own: written out in others, or run by the runtime."""
+    from transad.runtime import helpers  # noqa: F401  (its import declares the handlers)
+    from transad.runtime.calls import HANDLERS
+    yield from ((function, "written out") for function, _ in _COMPOSITES.values())
+    for function, _ in HANDLERS.values():
+        if callable(function) and find(function) is None and names_of(function)[0].startswith(_NUMERIC):
+            yield function, "followed"
 
 
 def compiles(rule: Rule) -> bool:
@@ -128,8 +157,6 @@ def compiles(rule: Rule) -> bool:
 
 
 def _typed(label: str, point: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
-    from transad.errors import TransadError
-    from transad.plan import planned
     values: list[Any] = []
 
     def spelled(v: Any) -> str:
@@ -140,7 +167,14 @@ def _typed(label: str, point: tuple[Any, ...], keywords: dict[str, Any]) -> bool
             return f"({''.join(spelled(x) + ', ' for x in v)})"
         return repr(v)
     inner = ", ".join([*map(spelled, point), *(f"{k}={v!r}" for k, v in keywords.items())])
-    text = f"def f({', '.join(f'a{k}' for k in range(len(values)))}):\n    return {label}({inner})\n"
+    return _accepted(f"{label}({inner})", label, values)
+
+
+def _accepted(call: str, label: str, values: list[Any]) -> bool:
+    """Whether the typed path takes a function of `a0, a1, ...` that returns the call."""
+    from transad.errors import TransadError
+    from transad.plan import planned
+    text = f"def f({', '.join(f'a{k}' for k in range(len(values)))}):\n    return {call}\n"
     file = f"<{label} of the catalogue>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     space: dict[str, Any] = {"np": np, "math": math}
@@ -175,9 +209,7 @@ def matching(pattern: str | None) -> list[Entry]:
 
 def every_name() -> list[str]:
     """The names of all functions with a rule."""
-    _importable()
-    load()
-    return [n for rule in registered() for n in names_of(rule.function)]
+    return [n for e in entries() for n in (e.name, *e.aliases)]
 
 
 def _last(name: str) -> str:
@@ -215,12 +247,13 @@ def markdown() -> str:
            f"<!-- {_versions()} -->", "",
            f"Functions with a derivative rule: {differentiable}, and {len(found) - differentiable} whose result "
            "carries no derivative. `transad rules PATTERN` prints the same from the command line.", "",
-           "*Rule*: `partials` are elementwise, `adjoint of` names the arguments that receive a derivative. *Modes*: "
+           "*Rule*: `partials` are elementwise; `adjoint of` names the arguments that receive a derivative; `written "
+           "out` stands for text in other functions; `followed` functions are run by transad itself. *Modes*: "
            "rules are source, so the forward mode and the second order are derived from the one declaration. "
            "*Compiled*: the function may occur in a function compiled with `jit=True`; the others run on the recorded "
-           "path. Operators, indexing, methods of arrays (`x.sum()` for `np.sum(x)`), and the builtins `abs`, `sum`, "
-           "`min`, `max`, `pow`, `round`, `divmod`, `sorted`, `map`, `filter`, `zip`, `enumerate` follow these rules "
-           "without an entry of their own.", ""]
+           "path. Operators, indexing, methods of arrays (`x.sum()` for `np.sum(x)`), methods of ufuncs (`np.add.at`), "
+           "products, sums and conversions of sparse matrices, `map`, `filter`, `zip`, `enumerate`, `itertools` and "
+           "`np.vectorize` need no entry of their own.", ""]
     for head in sorted(groups, key=lambda h: (h.startswith("scipy"), h != "np", h)):
         out += [f"## {head}", "", *_rows(groups[head]), ""]
     return "\n".join(out)
