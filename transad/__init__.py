@@ -31,6 +31,7 @@ from .errors import (
 )
 from .function import Differentiable, differentiable
 from .implicit import implicit
+from .map import map
 from .rules.registry import adjoint, nondiff, partials
 from .testing import check_grads
 from .verbs import checkpoint, custom_rule, fwddiff, stop_gradient
@@ -41,6 +42,6 @@ __all__ = [
     "CannotCompile", "Differentiable", "InvalidArgument", "MissingRule", "NoSource", "NotScalar", "TransadError",
     "TransadPerformanceWarning", "TransadWarning", "Unsupported", "adjoint", "check_grads", "checkpoint",
     "custom_rule", "differentiable", "fwddiff", "grad", "hessian", "hvp", "implicit", "jacfwd", "jacobian", "jacrev",
-    "jvp", "linearize",
+    "jvp", "linearize", "map",
     "nondiff", "partials", "pullback", "stop_gradient", "value_and_grad", "value_and_jacobian", "vjp",
 ]

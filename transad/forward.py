@@ -38,6 +38,7 @@ from transad.names import Names
 from transad.options import Options
 from transad.passes.forward import push, scalarise
 from transad.passes.forward import text as texts
+from transad.passes.forward.joint import joint
 from transad.passes.prune import prune
 from transad.passes.reverse import reverse
 from transad.passes.specialise.values import NotTyped, Val
@@ -47,7 +48,7 @@ from transad.quote import name
 from transad.runtime.sweep import live
 from transad.typed import _ordered, _unchanged, plain_function
 
-__all__ = ["FEW", "Emitted", "chosen", "forward_text", "gradient", "jacobian", "linearize", "pushforward"]
+__all__ = ["FEW", "Emitted", "chosen", "forward_text", "gradient", "hessian", "jacobian", "jvp", "linearize", "pushforward"]
 
 FEW = 8                    # lanes up to which mode="auto" may choose a forward sweep
 MOST = 32                  # lanes up to which a forward gradient is one sweep
@@ -259,6 +260,24 @@ def _build_jacobian(sig: Signature, sizes: dict[str, int], options: Options, way
     return _emitted(s, text, options, ["jacobian_into", "jacobian"], writes=writes, lanes=len(numbers))
 
 
+def _build_hessian(sig: Signature, sizes: dict[str, int], options: Options) -> Emitted:
+    """`f_hessian`: a lane for each number through both sweeps."""
+    s, small, names, numbers, packed = _apart(sig, sizes)
+    if len(numbers) > MOST or len(small.program.results) != 1 or small.results != [None]:
+        raise NotTyped("a Hessian of another form")
+    if not isinstance(s.kinds[0], Scalar) or not s.kinds[0].real:
+        raise NotTyped("a result that is not one number")
+    pair = prune(reverse(versions(small.program), numbers, Names(names.taken), s.specialiser.stopped))
+    if pair.writes:
+        raise NotTyped("an argument that is written into")
+    names.taken |= {*pair.kinds, *pair.seeds, *pair.saved}
+    program = joint(pair, names)
+    names.taken |= set(program.kinds)
+    p = push(versions(program), [[n] for n in numbers], names, unit=True, skip=1)
+    return _emitted(s, texts.hessian_text(p, small.arguments, names), options, ["hessian"], writes=p.writes,
+                    lanes=len(numbers))
+
+
 # -- calls ------------------------------------------------------------------------------------------------------------
 def _options(function: Any, given: dict[str, Any] | None) -> Options | None:
     chosen = Options.of({**options_of(function), **(given or {})})
@@ -430,6 +449,31 @@ def jacobian_code(sig: Signature, options: Options, way: str = "auto") -> Emitte
     sizes = _sizes(sig)
     return _known(sig, ("jacobian", way, tuple(sizes.items())), options,
                   lambda: _build_jacobian(sig, sizes, options, way))
+
+
+def hessian(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str],
+            options: dict | None = None) -> tuple[Any, list[Any], list[list[Any]]] | None:
+    """`(y, gradients, blocks of second derivatives)` by forward mode over the reverse sweep."""
+    opts = _options(function, options)
+    sig = None if opts is None else signature(function, args, kwargs, chosen)
+    if sig is None or opts is None:
+        return None
+    sizes = _sizes(sig)
+    made = _known(sig, ("hessian", tuple(sizes.items())), opts, lambda: _build_hessian(sig, sizes, opts))
+    values = None if made is None else _arguments(made, sig)
+    if made is None or values is None:
+        return None
+    with np.errstate(all="ignore"):
+        y, grad, hess = made.functions["hessian"](*values)
+    spans, at = [], 0
+    for w in sig.wanted:
+        n = -1 if isinstance(sig.shapes[w].leaf, Scalar) else sizes[w]
+        spans.append(at if n < 0 else slice(at, at + n))
+        at += max(n, 1)
+
+    def part(v: Any) -> Any:
+        return v.copy() if isinstance(v, np.ndarray) else float(v)
+    return y, [part(grad[a]) for a in spans], [[part(hess[a, b]) for b in spans] for a in spans]
 
 
 def linearize(function: Callable, *primals: Any) -> tuple[Any, Callable]:

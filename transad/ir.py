@@ -123,6 +123,7 @@ class Program:
     kinds: dict[str, Any]
     constants: dict[str, Any] = field(default_factory=dict)
     filename: str = ""
+    off: frozenset[str] = frozenset()
 
 
 def blocks(statement: Statement) -> list[Block]:

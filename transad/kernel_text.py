@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transad.emit import _Lines
-from transad.ir import Block, Let, Store, expressions, reads, walk
+from transad.ir import Block, Let, Move, Store, assigned, expressions, reads, walk
 from transad.kinds import FLOAT, Array
 from transad.names import Names
 from transad.nodes import gast
@@ -234,9 +234,7 @@ class Kernel:
         outputs = self.part.outputs if mode != "reverse" else []
         if k >= len(outputs):
             return False
-        kind = self.kinds[outputs[k]]
-        dtype = kind.dtype if not isinstance(kind, Array) else kind.dtype
-        return dtype.startswith(("int", "uint"))
+        return self.kinds[outputs[k]].dtype.startswith(("int", "uint"))
 
     def chunk(self, chunk: str, mode: str, suffix: str, extra: list[str], kept: list[str], sums: list[str],
               ints: list[str], numbers: list[str], arrays: list[str], seeds: list[str], shadows: list[str]
@@ -318,13 +316,13 @@ class Kernel:
 def _own(block: Block, shadow: str, index: str) -> bool:
     """Whether a shadow is touched only under the item's own index."""
     for s in walk(block):
-        for e in expressions(s):
-            if not _only_own(e, shadow, index):
-                return False
-        if isinstance(s, Store) and s.array == shadow:
-            if not s.index or show(s.index[0]) != index:
-                return False
-        elif (isinstance(s, Let) and s.name == index) or (type(s).__name__ == "For" and s.var == index) or (type(s).__name__ == "Move" and shadow in reads(s)):      # type: ignore
+        if not all(_only_own(e, shadow, index) for e in expressions(s)):
+            return False
+        if isinstance(s, Store) and s.array == shadow and (not s.index or show(s.index[0]) != index):
+            return False
+        if isinstance(s, Move) and shadow in reads(s):
+            return False
+        if index in assigned([s]):
             return False
     return True
 

@@ -258,7 +258,7 @@ class _Chain:
         if kernel.joint:
             self.saved += units.values()
         else:
-            self.saved += [n for n in self.variables([part.loop.start, part.loop.stop]) + part.inputs]
+            self.saved += [*self.variables([part.loop.start, part.loop.stop]), *part.inputs]
 
         def back(joint: bool) -> Lines:
             out = Lines()

@@ -7,7 +7,11 @@ from typing import Any
 
 from transad.errors import CannotCompile, InvalidArgument, Place
 
-_KNOWN = {"jit", "strict", "path", "mode", "parallel", "threads", "chunk", "memory", "store", "deterministic"}
+_KNOWN = {"jit", "strict", "path", "mode", "parallel", "threads", "chunk", "memory", "store", "deterministic",
+          "without"}
+
+# What the typed path may be told to leave out; the numbers are the same either way.
+OPTIMISATIONS = ("recompute", "counters", "shared_tapes", "snapshots", "take_over", "prune")
 
 
 @dataclass(frozen=True)
@@ -15,7 +19,8 @@ class Options:
     """`jit`: compile with Numba. `strict`: no reassociation of sums and no contraction in compiled code.
     `path`: auto | typed | recorded (also by the environment variable TRANSAD_PATH).
     `mode`: auto | forward | reverse; auto takes a forward sweep where the reverse one would keep a tape and
-    at most `transad.forward.FEW` numbers are differentiated. `parallel`: maps as kernels. `threads`: how many threads a map may use, None for all of Numba's."""
+    at most `transad.forward.FEW` numbers are differentiated. `parallel`: maps as kernels. `threads`: how many
+    threads a map may use, None for all of Numba's. `without`: names from `OPTIMISATIONS` to leave out."""
 
     jit: bool = False
     strict: bool = False
@@ -23,6 +28,7 @@ class Options:
     parallel: bool = True
     threads: int | None = None
     mode: str = "auto"
+    without: frozenset[str] = frozenset()
 
     @staticmethod
     def of(given: dict[str, Any]) -> Options:
@@ -35,7 +41,7 @@ class Options:
         if mode not in ("auto", "forward", "reverse"):
             raise InvalidArgument(f"mode={mode!r}", instead="mode is 'auto', 'forward' or 'reverse'")
         return Options(bool(given.get("jit", False)), bool(given.get("strict", False)), path,
-                       bool(given.get("parallel", True)), given.get("threads"), mode)
+                       bool(given.get("parallel", True)), given.get("threads"), mode, _left_out(given.get("without", ())))
 
     def refused(self, function: Any, refusal: Any) -> CannotCompile:
         label = getattr(function, "__name__", type(function).__name__)
@@ -49,3 +55,12 @@ class Options:
         label = getattr(function, "__name__", type(function).__name__)
         return CannotCompile(f"{label} writes into an array argument that is read-only or shares memory with another",
                              instead="pass a copy: f(a, b.copy())")
+
+
+def _left_out(names: Any) -> frozenset[str]:
+    chosen = frozenset((names,) if isinstance(names, str) else names)
+    unknown = chosen - set(OPTIMISATIONS)
+    if unknown:
+        raise InvalidArgument(f"unknown optimisation {sorted(unknown)[0]!r}",
+                              instead=f"the optimisations are {', '.join(OPTIMISATIONS)}")
+    return chosen

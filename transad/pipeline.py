@@ -63,7 +63,7 @@ class Built:
 class State:
     """What the passes work on. `after` collects the program as text after each pass, when `watch` is set."""
 
-    function: types.FunctionType
+    function: Any
     arguments: dict[str, Shape]
     captured: dict[str, Shape]
     wanted: list[str]
@@ -100,6 +100,7 @@ def _kernelize(s: State) -> None:
 def _versions(s: State) -> None:
     """One version per assignment."""
     s.program = versions(s.program)
+    s.program.off = s.options.without
     s.kinds = [_kind_of_result(e, s.program) for e in s.program.results]
 
 
@@ -111,7 +112,8 @@ def _reverse(s: State) -> None:
 
 def _prune(s: State) -> None:
     """Without what nobody reads."""
-    s.pair = prune(s.pair)
+    if "prune" not in s.options.without:
+        s.pair = prune(s.pair)
 
 
 def _emit(s: State) -> None:

@@ -33,7 +33,7 @@ class _Printer(astunparse.Unparser):
         self._indent = 0
         self.outer = 0
 
-    def at(self, precedence: int, node: gast.AST) -> None:
+    def at(self, precedence: int, node: Any) -> None:
         saved, self.outer = self.outer, precedence
         self.dispatch(node)
         self.outer = saved
@@ -48,7 +48,7 @@ class _Printer(astunparse.Unparser):
             self.write(")")
         self.outer = saved
 
-    def listed(self, nodes: list[gast.AST]) -> None:
+    def listed(self, nodes: list[Any]) -> None:
         for k, node in enumerate(nodes):
             if k:
                 self.write(", ")
@@ -166,7 +166,7 @@ class _Printer(astunparse.Unparser):
         self.write(t.id)
 
 
-def text(node: gast.AST) -> str:
+def text(node: Any) -> str:
     """The source of one expression."""
     printer = _Printer()
     printer.dispatch(node)

@@ -85,7 +85,7 @@ def plain_function(function: Any) -> tuple[types.FunctionType, tuple] | None:
 
 
 def find(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str],
-         options: Options) -> tuple[Typed | Refusal, list[Any], tuple, int] | None:
+         options: Options) -> tuple[Any, list[Any], tuple, int] | None:
     """The pair for a call (built if need be), the flattened arguments, the closure cells and the bound count."""
     plain = plain_function(function)
     if plain is None:

@@ -12,6 +12,8 @@ Arrays are active by region: once something active is stored into a region, ever
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from transad.ir import Block, For, If, Let, Move, Program, Store, While
 from transad.kinds import Array, Scalar
 from transad.nodes import gast
@@ -31,7 +33,7 @@ def carries(kind: object) -> bool:
     return isinstance(kind, Scalar | Array) and kind.real
 
 
-def activity(program: Program, found: Regions, wanted: set[str], stopped: set[str] = frozenset()) -> set[str]:
+def activity(program: Program, found: Regions, wanted: set[str], stopped: Iterable[str] = ()) -> set[str]:
     """The active versions, given the active parameters (`name@0`)."""
     active = {v for v in wanted if carries(program.kinds.get(base(v)))}
     walker = _Activity(program, found, active, set(stopped))

@@ -99,9 +99,9 @@ class Bounds:
             if all(p is not None for p in parts):
                 holes = {f"p{k}": p for k, p in enumerate(parts)}
                 return expr(f"{show(e.func)}({', '.join(holes)})", **holes)
-        if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Attribute) and e.value.attr == "shape":
-            if isinstance(e.slice, gast.Constant):
-                return self.dimension(e.value.value, e.slice.value)
+        if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Attribute) and e.value.attr == "shape" and (
+                isinstance(e.slice, gast.Constant)):
+            return self.dimension(e.value.value, e.slice.value)
         return None
 
     def dimension(self, e: Node, k: int) -> Node | None:

@@ -195,12 +195,14 @@ def _map(s: For, before: Block, program: Program, names: Names, after: set[str])
     return Map(s, item, inputs, sums, list(stores), made, starts, s.mapped)
 
 
-def _leaves(block: Block, top: bool = True) -> bool:
+def _leaves(block: Block) -> bool:
     """Remove `continue` of the loop itself (at the tail of a path it means nothing); whether it can be left."""
     for s in list(block):
-        if isinstance(s, Exit) and top and s.how == "continue":
+        if isinstance(s, Exit) and s.how == "continue":
             block.remove(s)
-        elif (isinstance(s, Exit) and top and s.how != "raise") or (isinstance(s, If) and (_leaves(s.then, top) or _leaves(s.orelse, top))):
+        elif isinstance(s, Exit) and s.how != "raise":
+            return True
+        elif isinstance(s, If) and any([_leaves(s.then), _leaves(s.orelse)]):
             return True
     return False
 

@@ -132,7 +132,8 @@ def _entry(function: Any, pattern: str | None, form: str, modes: str, tried: Any
     return [Entry(name, form, modes, compiled, notes, tuple(aliases))]
 
 
-_BUILTINS = {"sum": "(a0, a1)", "min": "a0, a1", "max": "a0, a1", "divmod": "a0, a1", "round": "a0", "sorted": "(a0, a1)"}
+_BUILTINS = {"sum": "(a0, a1)", "min": "a0, a1", "max": "a0, a1", "divmod": "a0, a1", "round": "a0",
+             "sorted": "(a0, a1)"}
 
 
 def _others() -> Iterator[tuple[Any, str]]:

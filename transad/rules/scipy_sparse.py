@@ -15,6 +15,7 @@ import scipy.sparse.linalg as spl
 
 from transad.errors import Unsupported
 from transad.rules.registry import adjoint, composite
+from transad.runtime.calls import is_active_now
 from transad.runtime.plainly import plainly
 
 _R, _C = np.array([0, 1, 2, 2, 0]), np.array([0, 1, 2, 0, 2])
@@ -57,6 +58,14 @@ def triples(matrix: Any) -> tuple[Any, Any, Any]:
         return (matrix.data, lines, matrix.indices) if kind == "csr" else (matrix.data, matrix.indices, lines)
     if kind == "coo":
         return matrix.data, matrix.coords[0], matrix.coords[1]
+    if kind == "dia":
+        columns = np.tile(np.arange(np.shape(matrix.data)[1]), len(matrix.offsets))
+        rows = columns - np.repeat(matrix.offsets, np.shape(matrix.data)[1])
+        inside = (rows >= 0) & (rows < matrix.shape[0]) & (columns < matrix.shape[1])
+        return np.ravel(matrix.data)[inside], rows[inside], columns[inside]
+    if is_active_now(matrix):
+        raise Unsupported(f"active values in a sparse matrix of format {kind}",
+                          instead="build it as csr_array((data, (rows, columns)), shape=...)")
     other = matrix.tocoo()
     return other.data, other.coords[0], other.coords[1]
 
@@ -89,7 +98,24 @@ def times_left(matrix: Any, other: Any) -> Any:
 
 def _scaled(matrix: Any, number: Any) -> Any:
     data, rows, columns = triples(matrix)
-    return built(type(matrix), data * number, rows, columns, matrix.shape)
+    return built(_compressed(matrix), data * number, rows, columns, matrix.shape)
+
+
+def _compressed(matrix: Any) -> type:
+    """The class of the matrix, or CSR where that is not compressed."""
+    if matrix.format in ("csr", "csc"):
+        return type(matrix)
+    return sps.csr_array if isinstance(matrix, sps.sparray) else sps.csr_matrix
+
+
+def _sum(left: Any, right: Any, sign: float) -> Any:
+    """left + sign * right"""
+    if not sps.issparse(right):
+        return left.toarray() + sign * np.asarray(right)
+    one, other = triples(left), triples(right)
+    data = np.concatenate([one[0] * 1.0, sign * other[0]])
+    return built(_compressed(left), data, np.concatenate([one[1], other[1]]), np.concatenate([one[2], other[2]]),
+                 left.shape)
 
 
 def built(kind: type, data: Any, rows: Any, columns: Any, shape: tuple) -> Any:
@@ -104,9 +130,6 @@ def built(kind: type, data: Any, rows: Any, columns: Any, shape: tuple) -> Any:
     matrix = plainly(kind, (np.zeros(len(places), data.dtype), places % width, pointers), shape=shape)
     matrix.data = values
     return matrix
-
-
-BASE = sps.csr_array.__mro__
 
 
 def _method(name: str) -> list[Any]:
@@ -134,6 +157,16 @@ def _(self, other):
 @composite(*_method("__rmatmul__"), sps.csr_matrix.__rmul__)
 def _(self, other):
     return _scaled(self, other) if np.ndim(other) == 0 else times_left(self, other)
+
+
+@composite(*_method("__add__"))
+def _(self, other):
+    return _sum(self, other, 1.0)
+
+
+@composite(*_method("__sub__"))
+def _(self, other):
+    return _sum(self, other, -1.0)
 
 
 @composite(*_method("tocsr"))
@@ -168,6 +201,25 @@ def _(A, b, permc_spec=None, use_umfpack=True):
     column = np.ndim(b) == 2 and np.shape(b)[1] == 1
     found = sparse_solve(data, rows, columns, A.shape[0], np.ravel(b) if column else b)
     return found
+
+
+# Factorisations: the matrix is constant
+
+def factor_solve(factors: Any, rhs: Any, trans: str = "N") -> Any:
+    """The solution from the factors that `splu` made."""
+    return factors.solve(rhs, trans)
+
+
+@adjoint(factor_solve, "rhs", at=[(spl.splu(sps.csc_array((_D, (_R, _C)), shape=(3, 3))), _X)])
+def _(g, out, factors, rhs, trans="N"):
+    if trans == "H" or np.iscomplexobj(g):
+        raise Unsupported("the conjugate transpose in SuperLU.solve, differentiated", instead="conjugate by hand")
+    return factor_solve(factors, g, "T" if trans == "N" else "N")
+
+
+@composite(spl.SuperLU.solve)
+def _(self, rhs, trans="N"):
+    return factor_solve(self, rhs, trans)
 
 
 def _constructor(kind: type) -> None:

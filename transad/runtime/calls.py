@@ -249,6 +249,10 @@ def opaque(function: Any, args: tuple, kwargs: dict) -> Any:
             draw = drawn(function, args, kwargs)
             if draw is not None:
                 return draw
+        owner = getattr(function, "__self__", None)
+        text = find_composite(getattr(type(owner), getattr(function, "__name__", ""), None))
+        if text is not None:                               # a method of a compiled class
+            return call_rewritten(text, owner, *args, **kwargs)
         raise missing(function)
     guard(args, kwargs)
     return function(*args, **kwargs)

@@ -148,6 +148,8 @@ def _user_binary(native: Callable, dunder: str, reflected: str, a: Any, b: Any) 
             continue
         if hasattr(method, "__code__"):
             result = call(method, left, right)
+        elif KIND[type(left)] == 2 and getattr(right, "__array_priority__", 0.0) > left.__array_priority__:
+            continue                                       # NumPy leaves it to the other operand
         elif KIND[type(left)] == 2 and not hasattr(type(right), "__array_ufunc__"):
             result = _opaque_binary(native, a, b)          # NumPy would call the user's method on each element
         else:

@@ -33,7 +33,8 @@ def ufunc_method(ufunc: np.ufunc, name: str, args: tuple, kwargs: dict) -> Any:
     rule = find(ufunc)
     if rule is not None and rule.nondiff:
         return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
-    implementation = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer, "at": _at}.get(name)
+    implementation = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer, "at": _at,
+                      "reduceat": _reduceat}.get(name)
     if implementation is None or kwargs.get("out") is not None:
         raise missing(function)
     return implementation(ufunc, *args, **kwargs)
@@ -58,6 +59,18 @@ def _reduce(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: 
         item = load(moved, k)
         total = item if total is None else call(ufunc, total, item)
     return call(np.expand_dims, total, axis) if keepdims else total
+
+
+def _reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    if dtype is not None:
+        raise missing(ufunc.reduceat)
+    moved = call(np.moveaxis, call(np.asarray, array), axis, 0)
+    starts = [int(i) for i in indices]
+    parts = []
+    for k, start in enumerate(starts):
+        stop = starts[k + 1] if k + 1 < len(starts) else len(moved)
+        parts.append(_reduce(ufunc, getitem(moved, slice(start, stop))) if start < stop else load(moved, start))
+    return call(np.stack, parts, axis=axis)
 
 
 def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:

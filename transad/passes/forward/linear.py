@@ -14,11 +14,19 @@ from transad.names import Names
 from transad.nodes import gast
 from transad.passes.regions import Regions
 from transad.passes.reverse.partials import Differentiate
+from transad.passes.reverse.partials import _plain as _dotted
 from transad.passes.reverse.scopes import Scope, Scopes
-from transad.passes.reverse.terms import Term
+from transad.passes.reverse.terms import Term, factored
 from transad.passes.reverse.values import ALLOCATIONS, Values
 from transad.passes.specialise.values import NotTyped
-from transad.quote import Node, name, show
+from transad.quote import Node, expr, name, show, substitute
+
+# Slopes that emitted reverse sweeps use: steps, and what has a slope of its own (of `x`, `y` and `out`).
+STEPS = {"share_of_larger", "share_of_extreme"}
+SLOPES: dict[str, tuple[str | None, str | None]] = {
+    "power_x": ("y * power_x(x, y - 1.0)", None), "power_y": ("y / x", "np.log(x)"),
+    "quotient": ("quotient(1.0, y)", "-quotient(out, y)"),
+    "share_of_sum": ("out * (1.0 - out)", "-out * (1.0 - out)")}
 
 
 class Present(Values):
@@ -60,6 +68,11 @@ class Linear(Differentiate):
 
     def __init__(self, values: Present, active: set[str], s: Statement, fresh: Callable[[str], str]) -> None:
         super().__init__(values, active, Names(), s, lambda temp, cot: None, fresh, lambda e: 0)
+        self.steep: set[str] = set()
+
+    def may_be_infinite(self, term: Term) -> bool:
+        """Whether a slope that may be infinite is among the factors of a partial derivative."""
+        return any(show(n) in self.steep for n in (*term.factors, *term.divisors))
 
     def run(self, e: Node, cot: Term) -> None:
         if _is_view(e):
@@ -68,14 +81,34 @@ class Linear(Differentiate):
             return
         super().run(e, cot)
 
+    def call(self, e: Node, cot: Term) -> None:
+        f = e.func.id if isinstance(e.func, gast.Name) else ""
+        if f in STEPS:
+            return
+        if f not in SLOPES:
+            super().call(e, cot)
+            return
+        names = {"x": e.args[0], "y": e.args[1]}
+        for a, template in zip(e.args, SLOPES[f], strict=True):
+            if self.uses(a):
+                if template is None:
+                    raise NotTyped(f"no second derivative of {f}")
+                holes = {k: self.read(v) for k, v in names.items()}
+                holes["out"] = self.values.pseudo(e, self.s)
+                slope = factored(substitute(_dotted(expr(template)), lambda n: holes.get(n.id)))
+                self.run(a, self.through(e, cot, slope, 2))
+
     def named(self, cot: Term, e: Node) -> Term:
         new = super().named(cot, e)
         self.values.program.kinds[new.factors[0].id] = self.values.kind(e)
+        if self.may_be_infinite(cot):
+            self.steep.add(show(new.factors[0]))
         return new
 
     def through(self, e: Node, cot: Term, slope: Term, level: int) -> Term:
         """A slope that may be infinite: the statement's tangents are guarded where the tangent of a leaf is zero."""
         self.out.singular = max(self.out.singular, level)
+        self.steep |= {show(n) for n in (*slope.factors, *slope.divisors)}
         return Term(cot.number * slope.number, cot.factors + slope.factors, cot.divisors + slope.divisors)
 
 

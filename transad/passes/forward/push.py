@@ -8,6 +8,7 @@ alias exactly as the arrays do: a view has the same view, a store the same store
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,7 @@ from transad.passes.reverse.sweeps import _replace
 from transad.passes.reverse.terms import Term, total
 from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import base
-from transad.quote import Node, call, constant, expr, index, name, names_in, slice_, substitute
+from transad.quote import Node, call, constant, expr, index, name, names_in, slice_, substitute, tuple_
 
 Seeds = list[dict[str, float | str]]
 
@@ -45,11 +46,12 @@ class Push:
     writes: bool = False
 
 
-def push(program: Program, lanes: list[list[str]], names: Names, stopped: set[str] = frozenset(), *,
-         unit: bool = False) -> Push:
+def push(program: Program, lanes: list[list[str]], names: Names, stopped: Iterable[str] = (), *,
+         unit: bool = False, skip: int = -1) -> Push:
     """The program with one tangent per lane.
 
     lanes  the parameters (plain names) that have a tangent, for each lane
+    skip   of lane k, the tangents of the first `skip + k` results are not wanted (-1: all are)
     unit   every lane has one parameter, a number, whose tangent is one; else the tangents are parameters
     """
     found = regions(program)
@@ -57,7 +59,8 @@ def push(program: Program, lanes: list[list[str]], names: Names, stopped: set[st
     work = _Pusher(program, found, active, names)
     body = work.start(lanes, unit) + work.block(program.body)
     results = [work.plain(e) for e in program.results]
-    tangents = [[work.result(e, k) for e in program.results] for k in range(len(lanes))]
+    tangents = [[work.result(e, k) if j >= skip + k or skip < 0 else constant(0.0)
+                 for j, e in enumerate(program.results)] for k in range(len(lanes))]
     ends: Block = work.ends
     wanted = {n for e in [*results, *(t for row in tangents for t in row)] for n in names_in(e)}
     body, _ = _live_block(body + ends, wanted, keep_user=True)
@@ -77,6 +80,7 @@ class _Pusher:
         self.fixed: dict[tuple[str, int], float] = {}
         self.seed_names: list[list[str]] = [[] for _ in active]
         self.ends: Block = []
+        self.rows = element_arrays(program) if len(active) > 1 else {}
         self.assignments = Counter(base(p) for p in program.parameters)
         for s in walk(program.body):
             self.assignments.update([base(s.name)] if isinstance(s, Let) else
@@ -103,6 +107,24 @@ class _Pusher:
         if isinstance(self.program.kinds[base(version)], Array):
             self.known[new] = {version}
         return name(new)
+
+    def slots(self, variable: str) -> list[int]:
+        """The lanes in which an array has a tangent, in the order in which one array holds them."""
+        return [k for k, b in enumerate(self.bases) if variable in b]
+
+    def element(self, array: str, items: list[Node], lane: int) -> tuple[str, list[Node]] | None:
+        """The place of an element's tangent where one array holds the tangents of all lanes."""
+        variable = base(array)
+        if variable not in self.rows:
+            return None
+        return self.row(variable), [*items, constant(self.slots(variable).index(lane))]
+
+    def row(self, variable: str) -> str:
+        if (variable, -1) not in self.tangent_names:
+            new = self.tangent_names[(variable, -1)] = self.fresh(f"t_{variable}")
+            kind = self.program.kinds[variable]
+            self.program.kinds[new] = Array(kind.dtype, kind.ndim + 1)
+        return self.tangent_names[(variable, -1)]
 
     def plain(self, e: Node) -> Node:
         return substitute(e, lambda n: name(base(n.id)) if "@" in n.id else None)
@@ -240,11 +262,12 @@ class _Pusher:
         leaves = self.leaves(found)
         before = list(found.before)
         self.remember(before)
+        steep = {id(leaf) for leaf, partials in leaves if any(work.may_be_infinite(p) for p in partials)}
         shared = self.shared(leaves, lanes, before)
         tangents = {}
         for k in lanes:
             terms = [t for leaf, partials in leaves if self.moves(leaf, k)
-                     for t in self.times(leaf, shared.get(id(leaf), partials), k, found.singular > 0)]
+                     for t in self.times(leaf, shared.get(id(leaf), partials), k, id(leaf) in steep)]
             if terms:
                 tangents[k] = total(terms)
         return before, tangents
@@ -282,7 +305,9 @@ class _Pusher:
 
     def times(self, leaf: Node, partials: list[Term], lane: int, guarded: bool) -> list[Term]:
         """Partial derivative times tangent; a tangent of zero wins over an infinite slope."""
-        t = seen_through(leaf, lambda v: self.tangent(v, lane))
+        held = self.element(leaf.value.id, _items(leaf), lane) if isinstance(leaf, gast.Subscript) and isinstance(
+            leaf.value, gast.Name) else None
+        t = seen_through(leaf, lambda v: self.tangent(v, lane)) if held is None else index(name(held[0]), held[1])
         if isinstance(t, gast.Constant):
             return [p.scaled(t.value) for p in partials] if t.value else []
         if guarded and any(p.factors or p.divisors for p in partials):
@@ -332,6 +357,11 @@ class _Pusher:
                             for k in lanes]
             return self.around(s, [], views)
         if isinstance(s.value, gast.Call) and getattr(s.value.func, "id", "") in ("np.empty", "np.zeros"):
+            if base(s.name) in self.rows:
+                size = s.value.args[0]
+                dims = [*(size.elts if isinstance(size, gast.Tuple) else [size]), constant(len(self.slots(base(s.name))))]
+                row = self.row(base(s.name))
+                return self.around(s, [], [Let(row, call(s.value.func.id, tuple_(dims), *s.value.args[1:]))])
             zeros = call("np.zeros", *s.value.args)
             return self.around(s, [], [Let(self.t(s.name, k), zeros) for k in lanes])
         before, tangents = self.flow(s.value, s, lanes)
@@ -368,10 +398,61 @@ class _Pusher:
         whole = [slice_(None, None)] * self.program.kinds[base(s.array)].ndim
         for k in lanes:
             t = tangents.get(k)
-            if t is not None or not op:
+            held = self.element(s.array, s.index, k)
+            if held is not None and (t is not None or not op):
+                out.append(Store(held[0], held[1], constant(0.0) if t is None else t, op))
+            elif t is not None or not op:
                 out.append(Store(self.t(s.array, k), s.index or ([] if op else whole),
                                  constant(0.0) if t is None else t, op))
         return [*self.plain_all(self.values.lines), *self.plain_all([*before, *out]), self.primal(s)]
+
+
+def _items(leaf: Node) -> list[Node]:
+    return list(leaf.slice.elts) if isinstance(leaf.slice, gast.Tuple) else [leaf.slice]
+
+
+def element_arrays(program: Program) -> dict[str, int]:
+    """Local arrays made in one place and only read and written element by element, with their ranks.
+
+    Their tangents lie side by side in one array: as many arrays as lanes would contend for the same cache lines."""
+    made: dict[str, int] = {}
+    refused = {base(p) for p in [*program.parameters, *program.constants]}
+    kinds = program.kinds
+
+    def whole(e: Node) -> None:
+        if isinstance(e, gast.Name):
+            refused.add(base(e.id))
+        elif isinstance(e, gast.Subscript) and isinstance(e.value, gast.Name) and _elementwise(
+                e.value.id, _items(e), kinds):
+            for i in _items(e):
+                whole(i)
+        else:
+            for child in gast.iter_child_nodes(e):
+                if isinstance(child, gast.expr):
+                    whole(child)
+    for s in walk(program.body):
+        if isinstance(s, Let) and isinstance(kinds.get(base(s.name)), Array):
+            fresh = isinstance(s.value, gast.Call) and getattr(s.value.func, "id", "") in ("np.empty", "np.zeros")
+            if base(s.name) in made or not fresh:
+                refused.add(base(s.name))
+            made[base(s.name)] = 1
+        if isinstance(s, Move):
+            refused.update(base(v) for v in [*s.targets, *s.sources])
+        if isinstance(s, Store) and not _elementwise(s.array, s.index, kinds):
+            refused.add(base(s.array))
+        for e in expressions(s):
+            whole(e)
+    for e in program.results:
+        whole(e)
+    return {a: n for a, n in made.items() if a not in refused}
+
+
+def _elementwise(array: str, items: list[Node], kinds: dict[str, Kind]) -> bool:
+    """Whether an index names one element."""
+    kind = kinds.get(base(array))
+    return isinstance(kind, Array) and len(items) == kind.ndim and not any(
+        isinstance(i, gast.Slice) or (isinstance(i, gast.Constant) and i.value is None)
+        or (isinstance(i, gast.Name) and isinstance(kinds.get(base(i.id)), Array)) for i in items)
 
 
 def _rename(lines: Block, old: str, new: str) -> None:

@@ -59,6 +59,23 @@ def forward_text(p: Push, arguments: dict[str, list[str]], gradients: list[tuple
                       f"    return {show(p.results[0])}, {_tuple(outs)}"]) + "\n"
 
 
+def hessian_text(p: Push, arguments: dict[str, list[str]], names: Any) -> str:
+    """`f_hessian(arguments) -> value, gradient, matrix of second derivatives`, over all numbers in a row.
+
+    Lane k gives column k from the diagonal down; above it the matrix is its mirror image."""
+    given, lines = unpacked(p.parameters, arguments)
+    n = len(p.tangents)
+    grad, hess = names.fresh("grad"), names.fresh("hess")
+    filled = [f"    {grad} = np.empty({n})", f"    {hess} = np.empty(({n}, {n}))"]
+    filled += [f"    {grad}[{k}] = {show(e)}" for k, e in enumerate(p.results[1:])]
+    for k, lane in enumerate(p.tangents):
+        for row in range(k, n):
+            both = f"{hess}[{row}, {k}]" if row == k else f"{hess}[{row}, {k}] = {hess}[{k}, {row}]"
+            filled.append(f"    {both} = {show(lane[row + 1])}")
+    return "\n".join([f"def {p.name}_hessian({', '.join(given)}):", *lines, *_lines(p.body, p.kinds, 1), *filled,
+                      f"    return {show(p.results[0])}, {grad}, {hess}"]) + "\n"
+
+
 def jacobian_text(label: str, given: list[str], body: list[str], rows: int, columns: list[int], scalar: bool,
                   numbers: list[bool], names: Any) -> str:
     """`f_jacobian_into(arguments, y, jac ...)`, which fills arrays of its caller, and `f_jacobian(arguments)`.

@@ -122,7 +122,7 @@ class Adjoint:
         self.shadows.variables[temp] = self.rank(cot.node())
         for f in cot.factors:
             if isinstance(f, gast.Name) and f.id in self.shadows.variables:
-                self.shadows.shapes[temp] = self.shadows.shapes.get(f.id, f.id)
+                self.shadows.shapes[temp] = self.shadows.shapes.get(f.id) or f.id
                 return
 
     def apply(self, found: Contributions, s: Statement, d: str = "", state: str = "set") -> Block:
@@ -246,7 +246,7 @@ class Adjoint:
         place = self.shadow_place(leaf, s)
         if isinstance(self.values.kind(leaf), Array):
             view = self.temp("d_view")
-            self.shadows.variables[view] = self.values.kind(leaf).ndim
+            self.shadows.variables[view] = getattr(self.values.kind(leaf), "ndim", 0)
             return [Let(view, place), Store(view, [], call("unbroadcast", value, name(view))
                                             if self.is_array_node(value) else value, "+")]
         items = place.slice.elts if isinstance(place.slice, gast.Tuple) else [place.slice]

@@ -41,7 +41,7 @@ def _extreme(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
 
 def _dot(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
     left, right = e.args
-    ranks = tuple(a.values.kind(v).ndim for v in (left, right))      # type: ignore[union-attr]
+    ranks = (a.rank(left), a.rank(right))
     d = cot.node()
     out: Block = []
     if a.uses(left, s):

@@ -11,6 +11,7 @@ What a variable holds at the start of a trip and at its end share one tape of n 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from transad.ir import Block, For, If, Let, Move, Phi, Program, Statement, Store, While, reads, walk
 from transad.kinds import INT, Array, Kind, Scalar
@@ -131,7 +132,7 @@ class Availability:
 
     def again(self, s: Let, wanted: set[str], depth: int) -> Node | None:
         """How to compute a value again from what is at hand, if that is cheap."""
-        if isinstance(self.program.kinds[base(s.name)], Array) or depth > 6:
+        if isinstance(self.program.kinds[base(s.name)], Array) or depth > 6 or "recompute" in self.program.off:
             return None
         form = self.values.cheap_form(s.value, s, wanted)
         if form is None or not _cheap(form):
@@ -156,14 +157,14 @@ class Availability:
 
     def affine(self, found: Definition) -> Node | None:
         """A counter that each trip moves by a constant, from the loop variable: it needs no tape."""
-        if found.how != "head" or not isinstance(found.scope.owner, For):
+        if found.how != "head" or not isinstance(found.scope.owner, For) or "counters" in self.program.off:
             return None
         loop = found.scope.owner
         phi = next(p for p in loop.phis if p.head == found.version)
         end = self.scopes.defined.get(phi.end)
         if self.program.kinds[base(found.version)] != INT or loop.step != 1 or end is None or end.how != "let":
             return None
-        value = end.statement.value if isinstance(end.statement, Let) else None
+        value: Any = end.statement.value if isinstance(end.statement, Let) else None
         if end.scope is not found.scope or not (
                 isinstance(value, gast.BinOp) and isinstance(value.op, gast.Add) and show(value.left) == phi.head
                 and isinstance(value.right, gast.Constant)):
@@ -221,7 +222,8 @@ class Availability:
     def partner(self, found: Definition) -> Phi | None:
         """The loop phi whose head or end a version is."""
         owner = found.scope.owner
-        if not isinstance(owner, For | While) or found.scope.block is not owner.body:
+        if not isinstance(owner, For | While) or found.scope.block is not owner.body or (
+                "shared_tapes" in self.program.off):
             return None
         for phi in owner.phis:
             if found.version in (phi.head, phi.end) and phi.end in self.scopes.defined and (
@@ -250,7 +252,7 @@ class Availability:
         at = v
         if found.how == "pseudo":
             pseudo = next(p for p in self.values.pseudos.values() if p.version == v)
-            copied = pseudo.value.func.value if isinstance(pseudo.value, gast.Call) and isinstance(
+            copied: Any = pseudo.value.func.value if isinstance(pseudo.value, gast.Call) and isinstance(
                 pseudo.value.func, gast.Attribute) else None
             if not isinstance(copied, gast.Name):
                 return None

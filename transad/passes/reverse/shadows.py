@@ -212,7 +212,7 @@ class Shadows:
         """An array that only its name holds when a loop starts to rebind the name shares its shadow variable."""
         moving = self.moving(s)
         members = {v for p in moving for v in self.regions.members(p.head)}
-        if moving and self.owned(s, moving, members):
+        if moving and "take_over" not in self.program.off and self.owned(s, moving, members):
             for p in moving:
                 entry = self.resolved(p.entry)
                 self.variable[entry] = self.variable[p.entry] = self.of(p.out)

@@ -1,6 +1,7 @@
 """Put the two sweeps together: `f_fwd`, the user's text plus recording lines, and `f_rev`."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +41,7 @@ class Pair:
     taped: bool = False
 
 
-def reverse(program: Program, wanted: list[str], names: Names, stopped: set[str] = frozenset()) -> Pair:
+def reverse(program: Program, wanted: list[str], names: Names, stopped: Iterable[str] = ()) -> Pair:
     """The pair of sweeps of a program with versions, for the cotangents of the parameters `wanted` (plain names)."""
     end = Do(constant(None))
     program.body.append(end)
@@ -181,7 +182,7 @@ class _Assembly:
         if tape.shared is not None and v == tape.shared.head:
             return []
         if tape.flat:
-            source = value.func.value if _is_copy(value) else value
+            source = _copied(value)
             return [Do(call("record_array", name(_list_name(tape)), name(f"{tape.dims}_list"), source))]
         if tape.is_list:
             return [Do(expr("tape.append(v)", tape=name(_list_name(tape)), v=value))]
@@ -189,7 +190,7 @@ class _Assembly:
         if tape.shared is not None:
             items[-1] = _plus_one(items[-1])
         if isinstance(tape.kind, Array):
-            source = value.func.value if _is_copy(value) else value
+            source = _copied(value)
             return [Do(call("copy_to", index(name(tape.variable), items), source))]
         return [Store(tape.variable, items, value)]
 
@@ -321,7 +322,7 @@ class _Assembly:
             return count
         if isinstance(count, gast.Name):
             found = self.values.scopes.defined.get(count.id)
-            made = found.statement.value if found is not None and found.how == "let" and isinstance(
+            made: Any = found.statement.value if found is not None and found.how == "let" and isinstance(
                 found.statement, Let) else None
             if isinstance(made, gast.Subscript | gast.Attribute) or (
                     isinstance(made, gast.Call) and getattr(made.func, "id", "") == "len"):
@@ -489,6 +490,11 @@ def _replace(e: Node, replaced: dict[str, str]) -> Node:
             if any(a is not b for a, b in zip(items, v, strict=True)):
                 changed[f] = items
     return rebuilt(e, changed) if changed else e
+
+
+def _copied(e: Any) -> Node:
+    """What a copy copies."""
+    return e.func.value if _is_copy(e) else e
 
 
 def _is_copy(e: Node) -> bool:

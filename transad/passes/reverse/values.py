@@ -228,6 +228,8 @@ class Values:
     def reading_loop(self, e: Node, s: Statement) -> Statement | None:
         """The outermost loop that only reads this array and walks over all of it: one copy at its entry is worth
         more than one saved element for each read."""
+        if "snapshots" in self.program.off:
+            return None
         found = None
         loops = self.scopes.of_statement[id(s)].loops
         for loop in reversed(loops):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from transad import ir
 from transad.kinds import BOOL, FLOAT, INT, Array, Scalar, join
+from transad.map import map as transad_map
 from transad.passes.specialise.values import (
     UNKNOWN,
     Closure,
@@ -102,6 +103,14 @@ def _map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) 
             return Iter(drive=lambda k: inner.drive(lambda v: k(s.call_value(function, [v], {}, node))))
     zipped = _zip(s, iterables, {}, node)
     return Iter(zipped.length, lambda i: s.call_value(function, zipped.item(i).items, {}, node))
+
+
+def _transad_map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    """`transad.map` inside a function: the items in an array."""
+    mapped = _map(s, args, {}, node)
+    if not isinstance(mapped, Iter) or set(keywords) - {"threads"}:
+        raise NotTyped("transad.map over these values", node)
+    return s.collected(mapped, node)
 
 
 def _filter(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
@@ -231,7 +240,7 @@ def _print(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node
 
 def _isinstance(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
     v, cls = args
-    classes = [c.value for c in cls.items] if isinstance(cls, Tup) else [getattr(cls, "value", None)]
+    classes: list[Any] = [c.value for c in cls.items] if isinstance(cls, Tup) else [getattr(cls, "value", None)]
     import numpy as np
     if is_array(v):
         known = np.ndarray
@@ -284,6 +293,7 @@ BUILTINS: dict[Any, Any] = {
     len: _len, range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map, filter: _filter,
     sum: _sum, builtins.min: _extreme("<"), builtins.max: _extreme(">"), abs: _abs, float: _float, int: _int,
     bool: _bool, pow: _pow, round: _round, print: _print, isinstance: _isinstance, list: _sequence(list),
-    tuple: _sequence(tuple), any: _any_all(True), all: _any_all(False), functools.reduce: _reduce}
+    tuple: _sequence(tuple), any: _any_all(True), all: _any_all(False), functools.reduce: _reduce,
+    transad_map: _transad_map}
 
 __all__ = ["BUILTINS", "Array", "Scalar"]

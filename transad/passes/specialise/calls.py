@@ -67,6 +67,8 @@ class Calls(Part):
             words = {k: self.lift(v, k, node) for k, v in f.keywords.items()} | keywords
             return self.call_object(f.func, [*fixed, *args], words, node, hint)
         handler = BUILTINS.get(_key(f))
+        if handler is None and getattr(f, "__name__", "") == "prange" and str(f.__module__).startswith("numba"):
+            handler = BUILTINS[range]
         if handler is not None:
             return handler(self, args, keywords, node)
         known = numpy_table.NAMES.get(_key(f))
@@ -173,14 +175,15 @@ class Calls(Part):
                 values[label] = f.defaults[label]
         return values
 
-    def construct(self, cls: type, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
-        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            values = dict(zip(cls._fields, args, strict=False)) | keywords
+    def construct(self, cls: Any, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        fields: Any = getattr(cls, "_fields", None)
+        if issubclass(cls, tuple) and fields is not None:
+            values = dict(zip(fields, args, strict=False)) | keywords
             for label, default in getattr(cls, "_field_defaults", {}).items():
                 values.setdefault(label, self.lift(default, label, node))
-            if set(values) != set(cls._fields):
+            if set(values) != set(fields):
                 raise NotTyped(f"wrong arguments for {cls.__name__}", node)
-            return Tup([values[k] for k in cls._fields], cls)
+            return Tup([values[k] for k in fields], cls)
         if dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__"):
             values = dict(zip([x.name for x in dataclasses.fields(cls)], args, strict=False)) | keywords
             for x in dataclasses.fields(cls):

@@ -260,7 +260,7 @@ class Loops(Part):
                     self.buffer = arms
                     before = self.snapshot()
                     self.run(s.body)
-                    inner = [*prelude, ir.If(expr("not t", t=test.expr),
+                    inner: ir.Block = [*prelude, ir.If(expr("not t", t=test.expr),
                                              [ir.Exit("break", line=line)], arms, line=line)]
                     self.join_after_break(before, inner)
                 elif test.const:

@@ -33,15 +33,13 @@ class NumpyCalls(Part):
             if keywords:
                 raise NotTyped(f"{f} with keywords", node)
             return self.elementwise(f, args, node)
-        method = getattr(self, f"np_{short}", None)
-        if method is None:
-            method = self.np_tests if short in table.TESTS else None
+        method: Any = getattr(self, f"np_{short}", None)
+        if short in table.TESTS:
+            return self.np_tests(f, args, node)
         if method is None:
             if f in _INTEGERS:
                 return self.elementwise(f, args, node)
             raise NotTyped(f"{f} has no typed rule", node)
-        if short in table.TESTS:
-            return self.np_tests(f, args, node)
         return method(args, keywords, node)
 
     def elementwise(self, f: str, args: list[Any], node: Node) -> Val:

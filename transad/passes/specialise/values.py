@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from transad.kinds import Array, Kind, Scalar
 from transad.quote import Node
@@ -37,7 +37,7 @@ class Val:
     """A number or an array: its expression in the residual program, its kind, and its value where that is known."""
 
     expr: Node
-    kind: Kind
+    kind: Any        # Scalar | Array
     const: Any = UNKNOWN
 
 
@@ -53,7 +53,7 @@ class Tup:
     """A tuple (or namedtuple, or a list that never changes its length) whose items are tracked one by one."""
 
     items: list[Any]
-    cls: type = tuple
+    cls: Any = tuple
 
 
 @dataclass
@@ -113,18 +113,18 @@ class Iter:
     `span` is (start, stop, step) where the items are just these integers. `drive`, where set, runs its own loops
     (a generator expression, a filter) and calls back once per item; it has no length."""
 
-    length: Callable[[], Node] | None = None
-    item: Callable[[Node], Any] | None = None
+    length: Any = None        # () -> Node
+    item: Any = None          # Node -> abstract value
     span: tuple[Node, Node, int] | None = None
-    drive: Callable[[Callable[[Any], None]], None] | None = None
+    drive: Any = None         # runs its own loops: (item -> None) -> None
     name: str = "i"
 
 
-def is_array(v: Any) -> bool:
+def is_array(v: Any) -> TypeGuard[Val]:
     return isinstance(v, Val) and isinstance(v.kind, Array)
 
 
-def is_scalar(v: Any) -> bool:
+def is_scalar(v: Any) -> TypeGuard[Val]:
     return isinstance(v, Val) and isinstance(v.kind, Scalar)
 
 

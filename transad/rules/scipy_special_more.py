@@ -1,0 +1,135 @@
+"""Rules of `scipy.special`: integrals, elliptic functions of two arguments, orthogonal polynomials, further Bessel forms."""
+# Parameters mirror SciPy's and are not annotated, whence:
+# pyright: reportArgumentType=false, reportCallIssue=false
+from __future__ import annotations
+
+import numpy as np
+import scipy.special as sp
+
+from transad.rules.registry import adjoint, partials
+from transad.rules.scipy_special import unknown
+
+DEGREE = np.pi / 180.0
+
+
+@partials(sp.tandg, at=[(30.0,), (-70.0,)])
+def _(x, *, out):
+    return DEGREE * (1.0 + out * out)
+
+
+@partials(sp.cotdg, at=[(30.0,), (-70.0,)])
+def _(x, *, out):
+    return -DEGREE * (1.0 + out * out)
+
+
+@partials(sp.inv_boxcox1p, at=[(0.5, 1.3), (0.4, 0.0)])
+def _(x, lmbda):
+    base = 1.0 + lmbda * x
+    root = np.where(lmbda == 0, np.exp(x), np.exp(np.log(base) / np.where(lmbda == 0, 1.0, lmbda)))
+    safe = np.where(lmbda == 0, 1.0, lmbda)
+    on_lmbda = np.where(lmbda == 0, -0.5 * x * x, (x / base - np.log(base) / safe) / safe)
+    return root / base, root * on_lmbda
+
+
+@partials(sp.zeta, at=[(2.5, 1.3), (4.0, 0.7)])
+def _(x, q):
+    return unknown("zeta", "x"), -x * sp.zeta(x + 1.0, q)
+
+
+@partials(sp.ellipkinc, at=[(0.7, 0.4), (1.2, 0.3)])
+def _(phi, m, *, out):
+    delta = np.sqrt(1.0 - m * np.sin(phi) ** 2)
+    on_m = sp.ellipeinc(phi, m) / (2 * m * (1 - m)) - out / (2 * m) - np.sin(2 * phi) / (4 * (1 - m) * delta)
+    return 1.0 / delta, on_m
+
+
+@partials(sp.ellipeinc, at=[(0.7, 0.4), (1.2, 0.3)])
+def _(phi, m, *, out):
+    return np.sqrt(1.0 - m * np.sin(phi) ** 2), (out - sp.ellipkinc(phi, m)) / (2 * m)
+
+
+@partials(sp.agm, at=[(1.5, 0.7), (0.4, 2.0)])
+def _(a, b, *, out):
+    slope = agm_slope(a, b, out)
+    return slope, (out - a * slope) / b
+
+
+def agm_slope(a, b, mean):
+    """d agm(a, b) / da, from agm(a, b) = pi (a + b) / (4 K(m)), m = ((a - b) / (a + b))^2."""
+    ratio = (a - b) / (a + b)
+    m = ratio * ratio
+    k = sp.ellipk(m)
+    safe = np.where(m == 0, 0.5, m)
+    dk = np.where(m == 0, np.pi / 8, (sp.ellipe(m) - (1 - m) * k) / (2 * safe * (1 - m)))
+    dm = 2 * ratio * 2 * b / ((a + b) * (a + b))
+    return mean * (1.0 / (a + b) - dk * dm / k)
+
+
+@partials(sp.jve, at=[(1.5, 0.7), (2.0, 3.0)])
+def _(v, z, *, out):
+    return unknown("jve", "v"), 0.5 * (sp.jve(v - 1, z) - sp.jve(v + 1, z))
+
+
+@partials(sp.yve, at=[(1.5, 0.7), (2.0, 3.0)])
+def _(v, z, *, out):
+    return unknown("yve", "v"), 0.5 * (sp.yve(v - 1, z) - sp.yve(v + 1, z))
+
+
+@partials(sp.eval_hermite, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
+def _(n, x):
+    return None, np.where(n > 0, 2 * n * sp.eval_hermite(np.maximum(n - 1, 0), x), 0.0)
+
+
+@partials(sp.eval_hermitenorm, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
+def _(n, x):
+    return None, np.where(n > 0, n * sp.eval_hermitenorm(np.maximum(n - 1, 0), x), 0.0)
+
+
+@partials(sp.eval_chebyt, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
+def _(n, x):
+    return unknown("eval_chebyt", "n"), np.where(n > 0, n * sp.eval_chebyu(n - 1, x), 0.0)
+
+
+@partials(sp.eval_chebyu, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
+def _(n, x):
+    return unknown("eval_chebyu", "n"), 2.0 * sp.eval_gegenbauer(n - 1, 2.0, x)
+
+
+@partials(sp.eval_gegenbauer, at=[(3, 1.5, 0.7), (0, 1.5, 0.5), (1, 2.0, -0.4)])
+def _(n, alpha, x):
+    return unknown("eval_gegenbauer", "n"), unknown("eval_gegenbauer", "alpha"), np.where(
+        n > 0, 2 * alpha * sp.eval_gegenbauer(n - 1, alpha + 1, x), 0.0)
+
+
+@partials(sp.eval_genlaguerre, at=[(3, 1.5, 0.7), (0, 1.5, 0.5), (1, 2.0, 0.4)])
+def _(n, alpha, x):
+    return unknown("eval_genlaguerre", "n"), unknown("eval_genlaguerre", "alpha"), np.where(
+        n > 0, -sp.eval_genlaguerre(n - 1, alpha + 1, x), 0.0)
+
+
+@partials(sp.eval_laguerre, at=[(3, 0.7), (0, 0.5), (1, 0.4)])
+def _(n, x):
+    return unknown("eval_laguerre", "n"), np.where(n > 0, -sp.eval_genlaguerre(n - 1, 1.0, x), 0.0)
+
+
+@partials(sp.bdtr, at=[(2.0, 5, 0.4), (0.0, 3, 0.7)])
+def _(k, n, p):
+    j = np.floor(k)
+    return unknown("bdtr", "k"), None, -(n - j) * sp.binom(n, j) * p ** j * (1 - p) ** (n - j - 1)
+
+
+# Several results
+
+@adjoint(sp.sici, "x", at=[(0.7,), (np.array([0.3, 2.5]),)])
+def _(g, out, x):
+    return g[0] * np.sin(x) / x + g[1] * np.cos(x) / x
+
+
+@adjoint(sp.shichi, "x", at=[(0.7,), (np.array([0.3, 2.5]),)])
+def _(g, out, x):
+    return g[0] * np.sinh(x) / x + g[1] * np.cosh(x) / x
+
+
+@adjoint(sp.fresnel, "z", at=[(0.7,), (np.array([0.3, 1.5]),)])
+def _(g, out, z):
+    return g[0] * np.sin(0.5 * np.pi * z * z) + g[1] * np.cos(0.5 * np.pi * z * z)
