@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.fuzz.check import check_function
+from transad import CannotCompile
 
 X = np.array([0.7, -0.4, 0.9, 0.3])
 Y = np.array([0.2, 0.8, -0.6, 0.5])
@@ -417,6 +418,49 @@ def while_on_array_values(x, s):
     return np.sum(a * a) * n
 
 
+# ---- found by the alias torture
+@case(X, Y, 0.3)
+def whole_array_stores_through_ellipsis(x, y, s):
+    a = x
+    a[...] = y * s
+    t = np.sum(a * y)
+    y[...] = x[1]
+    x[...] = s
+    return t * y[0] + np.sum(x)
+
+
+@case(X, Y)
+def result_given_by_position(x, y):
+    a, c = x, y
+    np.tanh(a, c)
+    np.multiply(c, a, a)
+    np.sin(c, c)
+    return np.sum(a * y) + c[0]
+
+
+@case(X, Y, 0.3)
+def names_rebound_while_their_list_is_iterated(x, y, s):
+    a, b = y, x
+    for b in [b, x[::-1], a]:
+        a = np.zeros_like(a) + s
+        b[0] *= a[1]
+    return np.sum(b) + np.sum(x) + np.sum(a)
+
+
+@case(np.arange(16.0).reshape(4, 4) * 0.1)
+def row_from_the_column_that_crosses_it(m):
+    m[2] = m[:, -1]
+    m[:, 0] = m[1]
+    return np.sum(m * m)
+
+
+@pytest.mark.parametrize("path", ["auto", "recorded", "typed"])
 @pytest.mark.parametrize(("f", "args", "gradient"), CASES)
-def test_program(f, args, gradient):
-    check_function(f, *args, gradient=gradient)
+def test_program(f, args, gradient, path, monkeypatch):
+    monkeypatch.setenv("TRANSAD_PATH", path)
+    try:
+        check_function(f, *args, gradient=gradient)
+    except CannotCompile as refusal:
+        if path != "typed":
+            raise
+        pytest.skip(str(refusal))
