@@ -1,7 +1,7 @@
 """Values of rules at zeros, ties, infinities and empty arrays, derived by hand."""
-import re
 import math
 import operator
+import re
 
 import numpy as np
 import pytest

@@ -32,7 +32,8 @@ def _parser() -> argparse.ArgumentParser:
     _target(show)
     show.add_argument("--mode", default="reverse", metavar="MODE",
                       help="reverse (default): the pair of sweeps; joint: with value and gradient in one; pullback: "
-                           "with a function that returns (y, back); primal: what the forward sweep is made from")
+                           "with a function that returns (y, back); primal: what the forward sweep is made from; "
+                           "forward: tangents beside the primals")
     show.add_argument("--after", metavar="PASS", help="print the program after one pass of the compiler")
     show.add_argument("--side-by-side", action="store_true", help="your source left, the derivative right")
     show.add_argument("-o", "--output", metavar="FILE", help="write the text to a file")

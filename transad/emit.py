@@ -112,9 +112,9 @@ def _stored(s: Store) -> str:
         value, op = value.operand, "-"
     elif op == "+" and show(value).startswith("-") and isinstance(value, gast.BinOp) and isinstance(
             value.op, gast.Mult | gast.Div):
-        from transad.passes.reverse.adjoint import _leading_minus, _negated
-        if _leading_minus(value):
-            value, op = _negated(value), "-"
+        from transad.passes.reverse.signs import leading_minus, negated
+        if leading_minus(value):
+            value, op = negated(value), "-"
     if not s.index:
         return f"{s.array} {op}= {show(value)}" if op else f"{s.array}[...] = {show(value)}"
     items = ", ".join(show(i) for i in s.index)

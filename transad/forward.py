@@ -262,7 +262,7 @@ def _build_jacobian(sig: Signature, sizes: dict[str, int], options: Options, way
 
 def _build_hessian(sig: Signature, sizes: dict[str, int], options: Options) -> Emitted:
     """`f_hessian`: a lane for each number through both sweeps."""
-    s, small, names, numbers, packed = _apart(sig, sizes)
+    s, small, names, numbers, _packed = _apart(sig, sizes)
     if len(numbers) > MOST or len(small.program.results) != 1 or small.results != [None]:
         raise NotTyped("a Hessian of another form")
     if not isinstance(s.kinds[0], Scalar) or not s.kinds[0].real:

@@ -60,6 +60,7 @@ class Plan:
     state: State | None = None
     refused: Refused | None = None
     notes: list[str] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)          # of the arguments that are known
 
     @property
     def path(self) -> str:
@@ -114,7 +115,7 @@ def planned(function: Any, args: tuple = (), *, signature: str | None = None, wr
     else:
         arguments += assumed(f, signature, skip=len(bound))
     wanted, notes = _wanted(wrt, arguments, len(bound))
-    plan = Plan(f, source, arguments, wanted, notes=notes)
+    plan = Plan(f, source, arguments, wanted, notes=notes, values=dict(zip(slots, (*bound, *args), strict=False)))
     chosen = Options.of(given)
     plan.refused = _beforehand(plan, chosen) or _compiled(plan, chosen)
     return plan

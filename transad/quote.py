@@ -12,9 +12,10 @@ from functools import lru_cache
 from typing import Any
 
 from transad.nodes import gast
-from transad.printer import text as show
+from transad.printer import text
 
 Node = Any
+show = text
 
 
 @lru_cache(maxsize=4096)

@@ -23,11 +23,14 @@ a comment that says why.
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from typing import Any
 
+from transad.describe import described
 from transad.emit import _Lines
 from transad.errors import InvalidArgument, TransadError
 from transad.passes.reverse import Pair
+from transad.passes.specialise.values import NotTyped
 from transad.pipeline import PASSES, State
 from transad.plan import Plan, planned
 from transad.quote import show
@@ -36,7 +39,7 @@ from transad.targets import near
 
 __all__ = ["MODES", "NotReached", "header", "source", "text_of"]
 
-MODES = ("primal", "reverse", "pullback", "joint")
+MODES = ("primal", "reverse", "pullback", "joint", "forward")
 
 
 class NotReached(TransadError):
@@ -50,7 +53,8 @@ def source(function: Any, *args: Any, signature: str | None = None, wrt: Any = N
     """The text of the derivative of `function` for arguments like `args` (assumed where there are none).
 
     mode   reverse: the pair of sweeps;  joint: the whole module;  pullback: the pair and a function that returns
-           (y, back);  primal: the program that the forward sweep is made from
+           (y, back);  primal: the program that the forward sweep is made from;  forward: tangents beside the
+           primals
     after  the name of a pass: the program after it
     """
     plan = planned(function, args, signature=signature, wrt=wrt, options=options)
@@ -91,6 +95,8 @@ def text_of(plan: Plan, mode: str = "reverse", after: str | None = None) -> str:
     assert plan.state is not None
     if mode == "primal":
         return primal(plan)
+    if mode == "forward":
+        return _forward(plan)
     if mode == "joint":
         return plan.text
     pair = plan.text.partition(f"\n\n\ndef {plan.label}_joint(")[0] + "\n"
@@ -127,6 +133,25 @@ def primal(plan: Plan) -> str:
         lines.block(p.body, 1)
     y = ", ".join(show(e) for e in p.results)
     return "\n".join([f"def {p.name}({', '.join(p.parameters)}):", *lines.out, f"    return {y}"]) + "\n"
+
+
+def _forward(plan: Plan) -> str:
+    """All derivatives in one forward sweep where that can be emitted, else the pushforward of one direction."""
+    from transad import forward
+    state = plan.state
+    assert state is not None
+    leaves = {n: described(v)[1] for n, v in plan.values.items()}
+    sig = forward.Signature(plan.function, state.arguments, state.captured, plan.wanted, leaves, [])
+    options = replace(state.options, jit=False)
+    known = set(leaves) >= set(state.arguments)
+    try:
+        return forward._build_gradient(sig, forward._sizes(sig) if known else {}, options).text
+    except NotTyped:
+        pass
+    try:
+        return forward._build_push(sig, 1, options).text
+    except NotTyped as problem:
+        raise NotReached(f"there is no forward sweep: {problem.reason}") from None
 
 
 def _pullback(state: State) -> str:

@@ -169,14 +169,14 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
 
     With `jit=True` there is no other path: what cannot be compiled raises `CannotCompile` at the user's line."""
     chosen = Options.of(options or {})
-    if chosen.path == "recorded" and not chosen.jit or (options or {}).get("path") == "recorded":
+    if (chosen.path == "recorded" and not chosen.jit) or (options or {}).get("path") == "recorded":
         return None
     found = find(function, args, kwargs, positions, names, chosen)
     if found is None or isinstance(found[0], Refusal):
         if chosen.jit or chosen.path == "typed":
             raise chosen.refused(function, found[0] if found is not None else None)
         return None
-    typed, leaves, cells, bound = found
+    typed, leaves, cells, _bound = found
     values = typed.inputs(leaves, cells)
     if values is None:
         if chosen.jit:

@@ -38,7 +38,7 @@ from transad.kinds import Array, Kind, Scalar
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.versions import live_before
-from transad.quote import Node, constant, name, names_in, show
+from transad.quote import Node, constant, name, names_in
 
 _FRESH = ("np.empty", "np.zeros", "np.ones", "np.full", "np.empty_like", "np.zeros_like", "np.ones_like",
           "np.full_like", "np.copy", "np.arange", "np.linspace")
@@ -143,8 +143,8 @@ def _connected(parts: list[Straight | Map], program: Program) -> bool:
 
 def _certain(block: Block) -> set[str]:
     """The variables assigned on every path."""
-    from transad.passes.reverse.sweeps import _definite
-    return _definite(block)
+    from transad.passes.reverse.assembly import definite
+    return definite(block)
 
 
 def _map(s: For, before: Block, program: Program, names: Names, after: set[str]) -> Map | None:
@@ -200,8 +200,9 @@ def _leaves(block: Block) -> bool:
     for s in list(block):
         if isinstance(s, Exit) and s.how == "continue":
             block.remove(s)
-        elif isinstance(s, Exit) and s.how != "raise":
-            return True
+        elif isinstance(s, Exit):
+            if s.how != "raise":
+                return True
         elif isinstance(s, If) and any([_leaves(s.then), _leaves(s.orelse)]):
             return True
     return False

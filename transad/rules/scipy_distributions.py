@@ -24,7 +24,7 @@ def parameters(family: Any, args: tuple, given: dict) -> tuple[list[Any], Any, A
     """(shapes, loc, scale) of a call."""
     names = [name.strip() for name in family.shapes.split(",")] if family.shapes else []
     names += ["loc", "scale"]
-    values = dict(zip(names, args))
+    values = dict(zip(names, args, strict=False))
     values.update(given)
     return [values[name] for name in names[:-2]], values.get("loc", 0.0), values.get("scale", 1.0)
 
@@ -103,7 +103,7 @@ def _(self, q, *args, **kwds):
 
 @composite(st.rv_continuous.entropy)
 def _(self, *args, **kwds):
-    shapes, loc, scale = parameters(self, args, kwds)
+    shapes, _loc, scale = parameters(self, args, kwds)
     return self._entropy(*shapes) + np.log(scale)
 
 

@@ -18,7 +18,7 @@ from transad.rules.fft import (
     back_real,
     resized,
 )
-from transad.rules.registry import adjoint
+from transad.rules.registry import adjoint, composite
 
 _OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 _V, _M = np.array([0.5, -1.5, 2.0, 0.3, 1.1]), np.sin(np.arange(12.0)).reshape(3, 4)
@@ -112,7 +112,7 @@ def _trigonometric(transform: Any, g: Any, x: Any, kind: int, n: Any, axis: int,
     if size > 4096:
         raise Unsupported("the derivative of a cosine or sine transform of over 4096 points has no rule",
                           instead="scipy.fft.rfft of the mirrored signal")
-    return _along(np.transpose(transform(np.eye(size), kind, None, 1, norm, orthogonalize=orthogonalize)), g,
+    return _each_axis(np.transpose(transform(np.eye(size), kind, None, 1, norm, orthogonalize=orthogonalize)), g,
                   x, axis)
 
 
@@ -137,3 +137,47 @@ def _(g, out, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=
 @adjoint(sf.idst, "x", at=_TRIGONOMETRIC)
 def _(g, out, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
     return _trigonometric(sf.idst, g, x, type, n, axis, norm, orthogonalize)
+
+
+# Transforms along several axes are those along one after another; Hermitian ones are real ones of the conjugate.
+
+def _each_axis(transform, x, type, s, axes, norm, orthogonalize):
+    if axes is None:
+        axes = range(np.ndim(x)) if s is None else range(np.ndim(x) - np.size(s), np.ndim(x))
+    axes = [axes] if np.ndim(axes) == 0 else list(axes)
+    sizes = [None] * len(axes) if s is None else list(np.atleast_1d(s))
+    for axis, size in zip(axes, sizes, strict=True):
+        x = transform(x, type, size, axis, norm, orthogonalize=orthogonalize)
+    return x
+
+
+@composite(sf.dctn)
+def _(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None):
+    return _each_axis(sf.dct, x, type, s, axes, norm, orthogonalize)
+
+
+@composite(sf.idctn)
+def _(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
+    return _each_axis(sf.idct, x, type, s, axes, norm, orthogonalize)
+
+
+@composite(sf.dstn)
+def _(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
+    return _each_axis(sf.dst, x, type, s, axes, norm, orthogonalize)
+
+
+@composite(sf.idstn)
+def _(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
+    return _each_axis(sf.idst, x, type, s, axes, norm, orthogonalize)
+
+
+@composite(sf.hfft)
+def _(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, *, plan=None):
+    return sf.irfft(np.conj(x), n, axis, norm={None: "forward", "backward": "forward", "forward": "backward",
+                                               "ortho": "ortho"}[norm])
+
+
+@composite(sf.ihfft)
+def _(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, *, plan=None):
+    return np.conj(sf.rfft(x, n, axis, norm={None: "forward", "backward": "forward", "forward": "backward",
+                                             "ortho": "ortho"}[norm]))

@@ -8,6 +8,7 @@ plain numbers: a Runge-Kutta method of order 8 for differential equations, 21 Ga
 # pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def steps_between(rhs: Any, y0: Any, times: Any, rtol: float, atol: Any) -> list
     """For each interval of `times` the fractions of it that the steps take (plain numbers)."""
     y = np.array(y0, dtype=float if np.isrealobj(y0) else complex)
     plan, size, total = [], None, 0
-    for start, stop in zip(times[:-1], times[1:], strict=True):
+    for start, stop in itertools.pairwise(times):
         if start == stop:
             plan.append([])
             continue

@@ -31,11 +31,6 @@ def _(x, lmbda):
     return root / base, root * on_lmbda
 
 
-@partials(sp.zeta, at=[(2.5, 1.3), (4.0, 0.7)])
-def _(x, q):
-    return unknown("zeta", "x"), -x * sp.zeta(x + 1.0, q)
-
-
 @partials(sp.ellipkinc, at=[(0.7, 0.4), (1.2, 0.3)])
 def _(phi, m, *, out):
     delta = np.sqrt(1.0 - m * np.sin(phi) ** 2)
@@ -75,14 +70,19 @@ def _(v, z, *, out):
     return unknown("yve", "v"), 0.5 * (sp.yve(v - 1, z) - sp.yve(v + 1, z))
 
 
+def before(n):
+    """n - 1, at least 0, as the integer that SciPy wants."""
+    return np.maximum(np.asarray(n, dtype=np.int64) - 1, 0)
+
+
 @partials(sp.eval_hermite, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
 def _(n, x):
-    return None, np.where(n > 0, 2 * n * sp.eval_hermite(np.maximum(n - 1, 0), x), 0.0)
+    return None, np.where(n > 0, 2 * n * sp.eval_hermite(before(n), x), 0.0)
 
 
 @partials(sp.eval_hermitenorm, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
 def _(n, x):
-    return None, np.where(n > 0, n * sp.eval_hermitenorm(np.maximum(n - 1, 0), x), 0.0)
+    return None, np.where(n > 0, n * sp.eval_hermitenorm(before(n), x), 0.0)
 
 
 @partials(sp.eval_chebyt, at=[(3, 0.7), (0, 0.5), (1, -0.4)])

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-
-
-from transad.ir import Block, Do, For, If, Let, Move, Program, Statement, Store, While, expressions, walk
+from transad.ir import Block, Do, For, If, Let, Move, Program, Statement, Store, While
 from transad.kinds import FLOAT, INT, Array, Kind, Scalar
 from transad.names import Names
 from transad.nodes import gast

@@ -95,7 +95,7 @@ class Linear(Differentiate):
                     raise NotTyped(f"no second derivative of {f}")
                 holes = {k: self.read(v) for k, v in names.items()}
                 holes["out"] = self.values.pseudo(e, self.s)
-                slope = factored(substitute(_dotted(expr(template)), lambda n: holes.get(n.id)))
+                slope = factored(substitute(_dotted(expr(template)), lambda n, holes=holes: holes.get(n.id)))
                 self.run(a, self.through(e, cot, slope, 2))
 
     def named(self, cot: Term, e: Node) -> Term:

@@ -22,7 +22,7 @@ from transad.passes.forward.linear import Linear, Present, array_sources, seen_t
 from transad.passes.prune import _live_block
 from transad.passes.regions import Regions, regions, view_of
 from transad.passes.reverse.partials import Contributions
-from transad.passes.reverse.sweeps import _replace
+from transad.passes.reverse.recording import replaced_text
 from transad.passes.reverse.terms import Term, total
 from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import base
@@ -210,7 +210,7 @@ class _Pusher:
         place = {"line": s.line, "source": s.source}
 
         def use(e: Node) -> Node:
-            return self.plain(_replace(e, self.values.named) if self.values.named else e)
+            return self.plain(replaced_text(e, self.values.named) if self.values.named else e)
         if isinstance(s, Let):
             return Let(base(s.name), use(s.value), **place)
         return Store(base(s.array), [use(i) for i in s.index], use(s.value), s.op, **place)

@@ -13,12 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from transad.ir import Block, For, If, Let, Move, Phi, Program, Statement, Store, While, reads, walk
+from transad.ir import Block, For, Let, Phi, Program, While, reads, walk
 from transad.kinds import INT, Array, Kind, Scalar
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.regions import Regions, view_of
-from transad.passes.reverse.adjoint import leaves_early
 from transad.passes.reverse.scopes import Definition, Scope, Scopes
 from transad.passes.reverse.values import CHEAP, Values
 from transad.passes.specialise.values import NotTyped
@@ -299,4 +298,3 @@ def _cheap(e: Node) -> bool:
     return True
 
 
-__all__ = ["Availability", "If", "Move", "Statement", "Store", "Tape", "call", "leaves_early"]

@@ -53,7 +53,7 @@ class Calls(Part):
         if isinstance(function, Method):
             return self.call_method(function, args, keywords, node)
         if isinstance(function, Record):
-            method = getattr(function.cls, "__call__", None)
+            method = vars(function.cls).get("__call__")
             if isinstance(method, types.FunctionType):
                 return self.call_value(Obj(method), [function, *args], keywords, node)
         if not isinstance(function, Obj):

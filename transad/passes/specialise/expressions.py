@@ -2,18 +2,14 @@
 from __future__ import annotations
 
 import operator
-import types
 from typing import Any
 
-import numpy as np
-
 from transad import ir
-from transad.kinds import BOOL, INT, Array, Kind, Scalar, divided, result_kind, with_dtype
+from transad.kinds import BOOL, Array, Kind, Scalar, divided, result_kind, with_dtype
 from transad.nodes import gast
 from transad.passes.specialise.values import (
     UNKNOWN,
     Closure,
-    Iter,
     Method,
     NotTyped,
     Obj,
@@ -25,7 +21,7 @@ from transad.passes.specialise.values import (
     is_array,
     is_scalar,
 )
-from transad.quote import Node, call, constant, expr, index, name, rebuilt, show, slice_
+from transad.quote import Node, constant, expr, rebuilt
 
 _BINARY = {"Add": ("a + b", operator.add), "Sub": ("a - b", operator.sub), "Mult": ("a * b", operator.mul),
            "Div": ("a / b", operator.truediv), "FloorDiv": ("a // b", operator.floordiv),
@@ -289,152 +285,8 @@ class Expressions(Part):
             raise NotTyped("the two values of a conditional expression are of different kinds", node)
         return result
 
-    # -- indexing -------------------------------------------------------------------------------------------------
-    def eval_Subscript(self, node: Node) -> Any:
-        owner = self.eval(node.value)
-        if isinstance(owner, Tup):
-            return self.tuple_item(owner, node)
-        if isinstance(owner, Iter):
-            return self.iter_item(owner, node)
-        if not is_array(owner):
-            raise NotTyped("indexing of something that is no array", node)
-        before = len(self.buffer)
-        items = self.index_items(node.slice, node)
-        if len(self.buffer) > before:
-            owner = owner if isinstance(owner.expr, gast.Name) else self.let("row", owner)
-        return self.load(owner, items, node)
-
-    def tuple_item(self, owner: Tup, node: Node) -> Any:
-        k = self.eval(node.slice)
-        if isinstance(k, Val) and isinstance(k.const, int):
-            if not -len(owner.items) <= k.const < len(owner.items):
-                raise NotTyped("a tuple index out of range", node)
-            return owner.items[k.const]
-        if isinstance(k, Span):
-            parts = [None if p is None else p.const for p in (k.lower, k.upper, k.step)]
-            if all(p is None or isinstance(p, int) for p in parts):
-                return Tup(owner.items[slice(*parts)], owner.cls)
-        if owner.items and all(is_scalar(v) for v in owner.items) and isinstance(k, Val):
-            return self.load(self.as_array(owner, node), [k], node)
-        raise NotTyped("a tuple index that is not known", node)
-
-    def index_items(self, node: Node, whole: Node) -> list[Any]:
-        value = self.eval_all(node.elts) if isinstance(node, gast.Tuple) else [self.eval(node)]
-        if len(value) == 1 and isinstance(value[0], Tup) and value[0].cls is tuple:
-            value = value[0].items
-        return [self.as_array(v, whole) if isinstance(v, Tup) else v for v in value]
-
-    def is_int(self, v: Any) -> bool:
-        return is_scalar(v) and v.kind.integer and v.kind != BOOL
-
-    def index_node(self, v: Any) -> Node:
-        if isinstance(v, Span):
-            return slice_(*(None if p is None else self.index_node(p) for p in (v.lower, v.upper, v.step)))
-        if isinstance(v, Obj):
-            return constant(v.value)
-        if isinstance(v, Val):
-            if isinstance(v.kind, Array):
-                return self.atom(v, "idx").expr
-            return v.expr
-        raise NotTyped("this index")
-
-    def load(self, owner: Val, items: list[Any], node: Node) -> Val:
-        """`owner[items]`: an element, a view or a gather, by the kinds of the items."""
-        ndim = owner.kind.ndim
-        items = self.without_ellipsis(items, ndim, node)
-        ints = [self.is_int(i) for i in items]
-        fancy = [i for i in items if is_array(i)]
-        used = sum(1 for i in items if not (isinstance(i, Obj) and i.value is None))
-        masks = sum(i.kind.ndim - 1 for i in fancy if i.kind.dtype == "bool")
-        if used + masks > ndim:
-            raise NotTyped("too many indices", node)
-        if fancy:
-            return self.gather(owner, items, node)
-        if not all(i or isinstance(x, Span) or (isinstance(x, Obj) and x.value is None)
-                   for i, x in zip(ints, items, strict=True)):
-            raise NotTyped("this index", node)
-        left = ndim - sum(ints) + sum(isinstance(x, Obj) for x in items)
-        base, first = owner.expr, []
-        if all(ints) and isinstance(owner.expr, gast.Subscript):
-            split = self.split_view(owner.expr)
-            base, first = split if split[0] is not None else (owner.expr, [])
-        if not first:
-            base = self.atom(owner, "a").expr
-        tree = index(base, [*first, *(self.index_node(i) for i in items)])
-        return Val(tree, Array(owner.kind.dtype, left) if left else owner.kind.element)
-
-    def split_view(self, view: Node) -> tuple[Node | None, list[Node]]:
-        """`a[i]` with integers only -> (a, [i]), so that `a[i][j]` becomes `a[i, j]`."""
-        items = view.slice.elts if isinstance(view.slice, gast.Tuple) else [view.slice]
-        if isinstance(view.value, gast.Name) and not any(
-                isinstance(i, gast.Slice) or (isinstance(i, gast.Constant) and i.value is None) for i in items):
-            return view.value, list(items)
-        return None, []
-
-    def without_ellipsis(self, items: list[Any], ndim: int, node: Node) -> list[Any]:
-        at = [k for k, i in enumerate(items) if isinstance(i, Obj) and i.value is Ellipsis]
-        if not at:
-            return items
-        used = sum(1 for i in items if not isinstance(i, Obj))
-        fill = [Span(None, None, None)] * (ndim - used)
-        return [*items[:at[0]], *fill, *items[at[0] + 1:]]
-
-    def gather(self, owner: Val, items: list[Any], node: Node) -> Val:
-        if len(items) != 1:
-            raise NotTyped("several fancy indices", node)
-        i = items[0]
-        left = owner.kind.ndim - (i.kind.ndim if i.kind.dtype == "bool" else 1) + (
-            1 if i.kind.dtype == "bool" else i.kind.ndim)
-        if i.kind.dtype.startswith("float"):
-            raise NotTyped("a floating-point index", node)
-        value = Val(index(self.atom(owner, "a").expr, [self.atom(i, "idx").expr]), Array(owner.kind.dtype, left))
-        return self.let("t", Val(call("gather", value.expr.value, value.expr.slice), value.kind))
-
-    # -- attributes -----------------------------------------------------------------------------------------------
-    def eval_Attribute(self, node: Node) -> Any:
-        owner = self.eval(node.value)
-        if isinstance(owner, Record) and node.attr in owner.fields:
-            return owner.fields[node.attr]
-        if isinstance(owner, Tup) and hasattr(owner.cls, "_fields") and node.attr in owner.cls._fields:
-            return owner.items[owner.cls._fields.index(node.attr)]
-        if is_array(owner):
-            return self.array_attribute(owner, node.attr, node)
-        if isinstance(owner, Obj) and isinstance(owner.value, types.ModuleType | type):
-            value = getattr(owner.value, node.attr, UNKNOWN)
-            if value is UNKNOWN:
-                raise NotTyped(f"{show_name(owner.value)} has no {node.attr}", node)
-            if not isinstance(value, type(np.sum) | np.ufunc) or owner.value is not np:
-                self.dependencies.append((owner.value, node.attr, value))
-            if type(value).__mro__[-2].__name__ == "Enum" or hasattr(type(value), "__members__"):
-                return Obj(value) if not isinstance(value, int | float) else self.lift(getattr(value, "value", value), node.attr, node)
-            return self.lift(value, node.attr, node)
-        if isinstance(owner, Obj) and node.attr in ("value", "name") and hasattr(type(owner.value), "__members__"):
-            return self.lift(getattr(owner.value, node.attr), node.attr, node)
-        if is_scalar(owner) and node.attr == "real" and owner.kind.real:
-            return owner
-        return Method(owner, node.attr)
-
-    def array_attribute(self, owner: Val, attr: str, node: Node) -> Any:
-        if attr == "shape":
-            a = self.atom(owner, "a")
-            return Tup([Val(expr(f"a.shape[{k}]", a=a.expr), INT) for k in range(owner.kind.ndim)])
-        if attr == "size":
-            return Val(expr("a.size", a=self.atom(owner, "a").expr), INT)
-        if attr == "ndim":
-            return Val(constant(owner.kind.ndim), INT, owner.kind.ndim)
-        if attr == "dtype":
-            return Obj(np.dtype(owner.kind.dtype))
-        if attr == "T":
-            if owner.kind.ndim < 2:
-                return owner
-            return self.let("t", Val(expr("a.T", a=self.atom(owner, "a").expr), owner.kind))
-        if attr in ("real", "imag", "flat", "base", "data", "flags", "strides"):
-            raise NotTyped(f"the attribute {attr} of an array", node)
-        return Method(owner, attr)
 
 
-def show_name(value: Any) -> str:
-    return getattr(value, "__name__", repr(value))
 
 
 def _is_view(node: Node) -> bool:
@@ -452,6 +304,3 @@ def _nothing() -> None:
 def _operator(kind_name: str) -> Node:
     return next(expr(f"a {s} b").op for k, s in (("Add", "+"), ("Sub", "-"), ("Mult", "*"), ("Div", "/"), ("Pow", "**"),
                                                  ("FloorDiv", "//"), ("Mod", "%")) if k == kind_name)
-
-
-__all__ = ["Expressions", "name", "show"]

@@ -29,7 +29,7 @@ class NumpyCalls(Part):
             for a in args]
         if "out" in keywords:
             return self.call_out(f, args, keywords, node)
-        if f in _UNARY or f in _BINARY or f.split(".")[-1] in table.OPERATORS and f.startswith("np."):
+        if f in _UNARY or f in _BINARY or (f.split(".")[-1] in table.OPERATORS and f.startswith("np.")):
             if keywords:
                 raise NotTyped(f"{f} with keywords", node)
             return self.elementwise(f, args, node)

@@ -12,6 +12,7 @@ from transad.kinds import Array, Kind, Scalar, join, kind_of
 from transad.names import Names
 from transad.passes.specialise.calls import Calls
 from transad.passes.specialise.expressions import Expressions
+from transad.passes.specialise.indexing import Indexing
 from transad.passes.specialise.loops import Loops
 from transad.passes.specialise.numpy_calls import NumpyCalls
 from transad.passes.specialise.statements import Statements
@@ -23,7 +24,7 @@ _PLAIN = (str, bytes, type(None), type(Ellipsis), types.ModuleType, types.Functi
           types.MethodType, type, np.ufunc, np.dtype)
 
 
-class Specialiser(Statements, Expressions, Calls, NumpyCalls, Loops):
+class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops):
     """Runs the function on abstract values and emits the residual program as it goes."""
 
     def __init__(self, label: str) -> None:

@@ -1,11 +1,10 @@
 """What a name can mean while a program is specialised: a residual expression or something known already."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from transad.kinds import Array, Kind, Scalar
+from transad.kinds import Array, Scalar
 from transad.quote import Node
 
 

@@ -1,0 +1,155 @@
+"""The adjoint of what arrays do: loads, fresh arrays, stores.
+
+Every store is taken, cleared and added on, so it is right whatever shares memory with whatever.
+"""
+from __future__ import annotations
+
+from transad.ir import Block, Let, Statement, Store
+from transad.kinds import Array
+from transad.nodes import gast
+from transad.passes.regions import view_of
+from transad.passes.reverse.array_calls import ARRAY_CALLS
+from transad.passes.reverse.terms import Term, total
+from transad.passes.specialise.values import NotTyped, Part
+from transad.passes.versions import base
+from transad.quote import Node, call, constant, expr, index, name, rebuilt, slice_
+
+
+class ArrayAdjoint(Part):
+    """The part of the adjoint that handles arrays."""
+
+    def shadow_place(self, leaf: Node, s: Statement) -> Node:
+        """`a[i]` -> the same place of the shadow."""
+        d_a = self.shadows.of(leaf.value.id)
+        return rebuilt(leaf, {"value": name(d_a), "slice": self.values.index(leaf.slice, s)})
+
+    def add_load(self, leaf: Node, value: Node, s: Statement) -> Block:
+        place = self.shadow_place(leaf, s)
+        if isinstance(self.values.kind(leaf), Array):
+            view = self.temp("d_view")
+            self.shadows.variables[view] = getattr(self.values.kind(leaf), "ndim", 0)
+            return [Let(view, place), Store(view, [], call("unbroadcast", value, name(view))
+                                            if self.is_array_node(value) else value, "+")]
+        items = place.slice.elts if isinstance(place.slice, gast.Tuple) else [place.slice]
+        return [Store(place.value.id, list(items), value, "+")]
+
+    def add_array(self, version: str, terms: list[Term], s: Statement) -> Block:
+        d_a = self.shadows.of(version)
+        value = total(terms)
+        if self.needs_unbroadcast(value, version):
+            value = call("unbroadcast", value, name(d_a))
+        return [Store(d_a, [], value, "+")]
+
+    def needs_unbroadcast(self, value: Node, version: str) -> bool:
+        """Whether a contribution may have another shape: it mentions an array of unknown extent."""
+        if not self.is_array_node(value):
+            return False
+        shape = self.shadows.shape_class(version)
+        return any(self.shadows.shape_class(n.id) != shape for n in gast.walk(value)
+                   if isinstance(n, gast.Name) and ("@" in n.id or n.id in self.shadows.variables)
+                   and self.rank(n)) or any(isinstance(n, gast.Subscript) for n in gast.walk(value))
+
+    def array_let(self, s: Let) -> Block:
+        if view_of(s.value) is not None:
+            return []
+        d = self.shadows.of(s.name)
+        made = self.array_call(s, Term(1.0, (name(d),)))
+        if made is not None:
+            return made
+        found = self.differentiate(s.value, Term(1.0, (name(d),)), s)
+        return self.added(found, s, d)
+
+    def array_call(self, s: Let, cot: Term) -> Block | None:
+        """Whole-array functions have adjoints of their own."""
+        e = s.value
+        if not (isinstance(e, gast.Call) and isinstance(e.func, gast.Name)) or e.func.id not in ARRAY_CALLS:
+            return None
+        return ARRAY_CALLS[e.func.id](self, s, e, cot)
+
+    def store(self, s: Store) -> Block:
+        if s.array not in self.active:
+            return []
+        d_a = self.shadows.of(s.array)
+        kind = self.program.kinds[base(s.array)]
+        assert isinstance(kind, Array)
+        items = [self.values.index(i, s) for i in s.index]
+        fancy = [i for i in s.index if isinstance(i, gast.Name) and isinstance(
+            self.program.kinds.get(base(i.id)), Array)]
+        if fancy:
+            return self.store_fancy(s, d_a, items)
+        ints = sum(not isinstance(i, gast.Slice) and not (isinstance(i, gast.Constant) and i.value is None)
+                   for i in items)
+        if ints == kind.ndim:
+            return self.store_element(s, d_a, items)
+        return self.store_slice(s, d_a, items)
+
+    def store_element(self, s: Store, d_a: str, items: list[Node]) -> Block:
+        place = index(name(d_a), items)
+        uses = self.uses(s.value, s)
+        if s.op in ("+", "-") and not self.reads_target(s):
+            if not uses:
+                return []
+            g = self.temp("d_v") if uses > 1 else ""
+            cot = Term(1.0 if s.op == "+" else -1.0, (name(g) if g else place,))
+            found = self.differentiate(s.value, cot, s)
+            return ([Let(g, place)] if g else []) + self.apply(found, s, g, "maybe" if g else "set") \
+                if g or not found.singular else self.store_guarded(s, place, cot.number)
+        old = index(name(s.array), s.index)
+        value = s.value if not s.op else expr(f"a {s.op} b", a=old, b=s.value)
+        g = self.temp("d_v")
+        found = self.differentiate(value, Term(1.0, (name(g),)), s)
+        if found.empty:
+            return [Store(d_a, items, constant(0.0))]
+        return [Let(g, place), Store(d_a, items, constant(0.0)), *self.apply(found, s, g, "maybe")]
+
+    def store_guarded(self, s: Store, place: Node, sign: float) -> Block:
+        g = self.temp("d_v")
+        found = self.differentiate(s.value, Term(sign, (name(g),)), s)
+        return [Let(g, place), *self.apply(found, s, g, "maybe")]
+
+    def reads_target(self, s: Store) -> bool:
+        return any(isinstance(n, gast.Name) and "@" in n.id and n.id in self.regions.parent
+                   and self.regions.same(n.id, s.array) for n in gast.walk(s.value))
+
+    def store_slice(self, s: Store, d_a: str, items: list[Node]) -> Block:
+        kind = self.program.kinds[base(s.array)]
+        whole = not s.index
+        region = name(d_a) if whole else index(name(d_a), items)
+        value_kind = self.values.kind(s.value)
+        g = self.temp("d_v")
+        rank = self.values.subscript_kind(index(name(s.array), s.index)) if not whole else kind
+        self.shadows.variables[g] = rank.ndim if isinstance(rank, Array) else 0
+        out: Block = [Let(g, expr("a.copy()", a=region))]
+        if s.op in ("", "*", "/"):
+            full = [slice_(None, None)] * kind.ndim if whole else items
+            if s.op == "":
+                out.append(Store(d_a, full, constant(0.0)))
+        if s.op in ("*", "/"):
+            other = self.values.of(s.value, s)
+            slope = expr("g * v" if s.op == "*" else "g / v", g=name(g), v=other)
+            out.append(Store(d_a, [slice_(None, None)] * kind.ndim if whole else items, slope))
+            if not self.uses(s.value, s):
+                return out
+            old = self.values.pseudo(expr("a.copy()", a=name(s.array) if whole else index(name(s.array), s.index)), s,
+                                     replaced="")
+            partial = Term(1.0, (name(g), old))
+            if s.op == "/":
+                partial = Term(-1.0, (name(g), old), (other, other))
+            return out + self.added(self.differentiate(s.value, partial, s), s, "")
+        sign = -1.0 if s.op == "-" else 1.0
+        found = self.differentiate(s.value, Term(sign, (name(g),)), s)
+        if found.empty:
+            return out[1:]
+        del value_kind
+        return out + self.added(found, s, "")
+
+    def store_fancy(self, s: Store, d_a: str, items: list[Node]) -> Block:
+        if s.op or len(items) != 1:
+            raise NotTyped("an augmented assignment with a fancy index")
+        g = self.temp("d_v")
+        value_kind = self.values.kind(s.value)
+        rank = value_kind.ndim if isinstance(value_kind, Array) else 1
+        self.shadows.variables[g] = rank
+        index_array = self.values.of(s.index[0], s)
+        out: Block = [Let(g, call("take_scattered", name(d_a), index_array))]
+        return out + self.added(self.differentiate(s.value, Term(1.0, (name(g),)), s), s, "")
