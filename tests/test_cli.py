@@ -159,6 +159,22 @@ def test_modes_print_programs_that_run(folder, capsys):
             np.testing.assert_allclose(back(2.0), 2.0 * expected, rtol=1e-12)
 
 
+def test_forward_mode_prints_a_program_that_runs(folder, capsys):
+    sys.path.insert(0, str(folder))
+    import models_of_cli as module
+
+    from transad.runtime.typed import keep_zero
+    theta, r = np.array([0.1, 0.2, 0.7]), np.linspace(-1.0, 1.0, 9)
+    expected = transad.grad(module.garch, mode="reverse")(theta, r)
+    space = {"np": np, "math": math, "keep_zero": keep_zero}
+    exec(transad.api.source(module.garch, theta, r, mode="forward"), space)
+    np.testing.assert_allclose(space["garch_forward"](theta, r)[1], expected, rtol=1e-12)
+    code, text, _ = run(capsys, "show", "garch", "--mode", "forward")
+    exec(text, space)
+    assert code == 0
+    assert space["garch_push"](theta, r, np.array([0.0, 1.0, 0.0]))[1] == pytest.approx(expected[1])
+
+
 def test_what_is_shown_is_what_runs(folder, capsys):
     sys.path.insert(0, str(folder))
     import models_of_cli as module

@@ -114,8 +114,8 @@ def _typed(plan: Plan) -> list[str]:
         out.append(f"  run for their effect: {', '.join(calls)}")
     if getattr(pair, "taped", False) and plan.state.options.mode == "auto":
         from transad.forward import FEW
-        out.append(f"  with at most {FEW} numbers to differentiate, repeated calls of grad take a forward sweep without "
-                   "tapes, where it can be emitted (mode=\"reverse\" turns that off)")
+        out.append(f"  with at most {FEW} numbers to differentiate, grad takes a forward sweep without tapes where it can\n"
+                   "    be emitted (mode=\"reverse\" turns that off)")
     if pair.writes:
         out.append("  it writes into an argument: arguments that share memory with each other go to the recorded path")
     return out
