@@ -16,6 +16,7 @@ from .api import (
     pullback,
     value_and_grad,
     value_and_jacobian,
+    value_grad_and_hessian,
     vjp,
 )
 from .errors import (
@@ -43,5 +44,6 @@ __all__ = [
     "TransadPerformanceWarning", "TransadWarning", "Unsupported", "adjoint", "check_grads", "checkpoint",
     "custom_rule", "differentiable", "fwddiff", "grad", "hessian", "hvp", "implicit", "jacfwd", "jacobian", "jacrev",
     "jvp", "linearize", "map",
-    "nondiff", "partials", "pullback", "stop_gradient", "value_and_grad", "value_and_jacobian", "vjp",
+    "nondiff", "partials", "pullback", "stop_gradient", "value_and_grad", "value_and_jacobian",
+    "value_grad_and_hessian", "vjp",
 ]

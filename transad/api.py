@@ -24,8 +24,8 @@ import numpy as np
 from .errors import InvalidArgument, NotScalar, Unsupported
 from .function import options_of, unwrapped
 
-__all__ = ["grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "pullback", "run_pullback", "source",
-           "value_and_grad", "value_and_jacobian", "vjp"]
+__all__ = ["grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "pullback", "run_pullback",
+           "source", "value_and_grad", "value_and_jacobian", "value_grad_and_hessian", "vjp"]
 
 _MISS: Any = type("Miss", (), {})()
 Argnums = int | Sequence[int]
@@ -358,12 +358,44 @@ def _jacobian(verb: str, function: Callable, argnums: Argnums, argnames: Any, wi
 
 def hessian(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None) -> Callable:
     """The matrix of second derivatives of a function that returns one real number; shape `x.shape + x.shape`."""
-    return jacobian(grad(function, argnums, argnames=argnames), argnums, argnames=argnames)
+    general = jacobian(grad(function, argnums, argnames=argnames), argnums, argnames=argnames)
+    selection = _Selection(function, argnums, argnames)
+
+    def matrix(*args: Any, **kwargs: Any) -> Any:
+        from .forward import hessian as typed
+        found = typed(function, args, kwargs, selection.resolve(args, kwargs))
+        if found is None:
+            return general(*args, **kwargs)
+        return found[2][0][0] if selection.single else tuple(tuple(row) for row in found[2])
+    return _Derivative("hessian", function, matrix)
+
+
+def value_grad_and_hessian(function: Callable, argnums: Argnums = 0, *,
+                           argnames: str | Sequence[str] | None = None) -> Callable:
+    """`(value, gradient, Hessian)`, arranged as `value_and_grad` and `hessian` do."""
+    selection = _Selection(function, argnums, argnames)
+    first = value_and_grad(function, argnums, argnames=argnames)
+    second = hessian(function, argnums, argnames=argnames)
+
+    def all_three(*args: Any, **kwargs: Any) -> Any:
+        from .forward import hessian as typed
+        found = typed(function, args, kwargs, selection.resolve(args, kwargs))
+        if found is None:
+            return (*first(*args, **kwargs), second(*args, **kwargs))
+        y, grads, blocks = found
+        if selection.single:
+            return y, grads[0], blocks[0][0]
+        return y, tuple(grads), tuple(tuple(row) for row in blocks)
+    return _Derivative("value_grad_and_hessian", function, all_three)
 
 
 def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian times `tangents`: the derivative of the gradient (of all primals) in that direction."""
     numbers = tuple(range(len(primals)))
+    from .forward import hvp as typed
+    found = typed(function, tuple(primals), tuple(tangents))
+    if found is not None:
+        return found[0] if len(numbers) == 1 else tuple(found)
     result = jvp(grad(function, numbers), primals, tangents)[1]
     return result[0] if len(numbers) == 1 else result
 

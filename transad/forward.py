@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from transad import cache
-from transad.describe import Shape, described, leaf_kinds
+from transad.describe import Shape, described, leaf_kinds, rebuilt
 from transad.emit import HELPERS
 from transad.errors import InvalidArgument
 from transad.function import options_of, unwrapped
@@ -278,6 +278,33 @@ def _build_hessian(sig: Signature, sizes: dict[str, int], options: Options) -> E
                     lanes=len(numbers))
 
 
+def _build_hvp(sig: Signature, options: Options) -> Emitted:
+    """`f_push` of the gradient: a lane through both sweeps."""
+    s, leaves = _program(sig)
+    if len(s.kinds) != 1 or not isinstance(s.kinds[0], Scalar) or not s.kinds[0].real:
+        raise NotTyped("a result that is not one number")
+    names = Names({*s.specialiser.names.taken, *s.program.kinds})
+    pair = prune(reverse(versions(s.program), leaves, Names(names.taken), s.specialiser.stopped))
+    names.taken |= {*pair.kinds, *pair.seeds, *pair.saved}
+    program = joint(pair, names)
+    names.taken |= set(program.kinds)
+    p = push(versions(_named(program, names)), [leaves], names)
+    return _emitted(s, texts.push_text(p), options, ["push"], writes=p.writes, lanes=1)
+
+
+def _named(program: Program, names: Names) -> Program:
+    """The program with a variable for every result."""
+    results, body = [], list(program.body)
+    for e in program.results:
+        if type(e).__name__ not in ("Name", "Constant"):
+            y = names.fresh("d_x")
+            program.kinds[y] = _kind_of_result(e, program)
+            body.append(Let(y, e))
+            e = name(y)
+        results.append(e)
+    return Program(**{**vars(program), "body": body, "results": results})
+
+
 # -- calls ------------------------------------------------------------------------------------------------------------
 def _options(function: Any, given: dict[str, Any] | None) -> Options | None:
     chosen = Options.of({**options_of(function), **(given or {})})
@@ -474,6 +501,29 @@ def hessian(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str
     def part(v: Any) -> Any:
         return v.copy() if isinstance(v, np.ndarray) else float(v)
     return y, [part(grad[a]) for a in spans], [[part(hess[a, b]) for b in spans] for a in spans]
+
+
+def hvp(function: Any, args: tuple, tangents: tuple, options: dict | None = None) -> list[Any] | None:
+    """The Hessian times a direction, one entry per argument."""
+    opts = _options(function, options)
+    sig = None if opts is None else signature(function, args, {}, range(len(args)))
+    if sig is None or opts is None or any(t is None for t in tangents):
+        return None
+    made = _known(sig, ("hvp",), opts, lambda: _build_hvp(sig, opts))
+    values = None if made is None else _arguments(made, sig)
+    if made is None or values is None:
+        return None
+    seeds = [t for w, k in zip(sig.wanted, range(len(args)), strict=True)
+             for t in _flat_tangent(sig.shapes[w], tangents[k], sig.leaves[w], k)]
+    found = _run(made, values, seeds)
+    rest = iter(found[len(found) // 2 + 1:])
+    return [rebuilt(sig.shapes[w], (_own(t, v) for t, v in zip(rest, sig.leaves[w], strict=False)), a)
+            for w, a in zip(sig.wanted, args, strict=True)]
+
+
+def _own(t: Any, like: Any) -> Any:
+    """A derivative in memory of its own, of the dtype of its argument."""
+    return t.astype(like.dtype) if isinstance(t, np.ndarray) else float(t)
 
 
 def linearize(function: Callable, *primals: Any) -> tuple[Any, Callable]:
