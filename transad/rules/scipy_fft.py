@@ -1,5 +1,6 @@
 """Rules of `scipy.fft`: the same transforms as NumPy's, with the argument named `x`, and the cosine and sine
 ones."""
+# pyright: reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 from typing import Any
@@ -112,7 +113,7 @@ def _trigonometric(transform: Any, g: Any, x: Any, kind: int, n: Any, axis: int,
     if size > 4096:
         raise Unsupported("the derivative of a cosine or sine transform of over 4096 points has no rule",
                           instead="scipy.fft.rfft of the mirrored signal")
-    return _each_axis(np.transpose(transform(np.eye(size), kind, None, 1, norm, orthogonalize=orthogonalize)), g,
+    return _along(np.transpose(transform(np.eye(size), kind, None, 1, norm, orthogonalize=orthogonalize)), g,
                   x, axis)
 
 
@@ -173,11 +174,11 @@ def _(x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, 
 
 @composite(sf.hfft)
 def _(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, *, plan=None):
-    return sf.irfft(np.conj(x), n, axis, norm={None: "forward", "backward": "forward", "forward": "backward",
+    return sf.irfft(np.conj(np.asarray(x)), n, axis, norm={None: "forward", "backward": "forward", "forward": "backward",
                                                "ortho": "ortho"}[norm])
 
 
 @composite(sf.ihfft)
 def _(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, *, plan=None):
-    return np.conj(sf.rfft(x, n, axis, norm={None: "forward", "backward": "forward", "forward": "backward",
+    return np.conj(sf.rfft(np.asarray(x), n, axis, norm={None: "forward", "backward": "forward", "forward": "backward",
                                              "ortho": "ortho"}[norm]))

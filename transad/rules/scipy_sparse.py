@@ -4,7 +4,7 @@ Both are functions of (data, rows, columns), so that the adjoint of each is the 
 with respect to the dense operand and to the numbers stored, to any order, never forming a dense matrix.
 """
 # Parameters mirror SciPy's and are not annotated, whence:
-# pyright: reportArgumentType=false, reportCallIssue=false
+# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Rules of `scipy.special`: integrals, elliptic functions of two arguments, orthogonal polynomials, further Bessel forms."""
+"""Rules of `scipy.special`: integrals, elliptic functions, orthogonal polynomials, Bessel functions."""
 # Parameters mirror SciPy's and are not annotated, whence:
 # pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations

@@ -47,7 +47,7 @@ def apply(function: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _kept_whole(rule: Rule, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """Without `overwrite_a=True` and its like: the argument is needed again, and what would be left in it is undefined."""
+    """Without `overwrite_a=True` and its like: the argument is needed again."""
     positions = adjoint_parts(rule).overwrites
     if positions and positions[0] < len(args):
         args = tuple([False if k in positions else a for k, a in enumerate(args)])

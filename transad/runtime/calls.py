@@ -105,8 +105,8 @@ def _refuse_hidden(function: Any, values: Any) -> None:
                               "the call out in operations that have rules", place=user_place())
 
 
-_TRANSPARENT = frozenset({float, int, bool, complex, str, bytes, type(None), type(Ellipsis), slice, range, type, np.dtype,
-                          *np.sctypeDict.values(), np.ufunc})
+_TRANSPARENT = frozenset({float, int, bool, complex, str, bytes, type(None), type(Ellipsis), slice, range, type,
+                          np.dtype, *np.sctypeDict.values(), np.ufunc})
 
 
 def _composite(function: Any, text: Callable, args: tuple, kwargs: dict) -> Any:

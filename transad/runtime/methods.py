@@ -211,8 +211,8 @@ def _compress(array: np.ndarray, condition: Any, axis: Any = None, out: Any = No
     return call(np.compress, condition, array, axis, out=out)
 
 
-_SPECIAL = {"copy": _copy, "compress": _compress, "__copy__": _copy, "flatten": _flatten, "astype": _astype, "reshape": _reshape,
-            "item": _item, "tolist": _tolist, "fill": _fill, "sort": _sort, "put": _put, "resize": _resize,
+_SPECIAL = {"copy": _copy, "compress": _compress, "__copy__": _copy, "flatten": _flatten, "astype": _astype,
+            "reshape": _reshape, "item": _item, "tolist": _tolist, "fill": _fill, "sort": _sort, "put": _put, "resize": _resize,
             "partition": _partition, "__getitem__": load, "__deepcopy__": lambda a, memo=None: _copy(a),
             "__setitem__": lambda a, i, v: write(v, a, i), "__iter__": iterate,
             "__iadd__": lambda a, b: _iadd(a, b)}
