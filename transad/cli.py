@@ -77,6 +77,8 @@ def _target(command: argparse.ArgumentParser) -> None:
                          help="the arguments to differentiate, by name or position: x,y (default: the first)")
     command.add_argument("--signature", metavar="KINDS", help=_SIGNATURE)
     command.add_argument("--jit", action="store_true", help="as with jit=True: small maps too become kernels")
+    command.add_argument("--without", metavar="NAMES", default="",
+                         help="optimisations to leave out, such as recompute,prune")
     command.add_argument("--sequential", action="store_true", help="as with parallel=False: no maps on threads")
 
 
@@ -110,6 +112,8 @@ def _plan(options: argparse.Namespace) -> Any:
     from transad.targets import found
     function = found(options.target)
     chosen = {**({"jit": True} if options.jit else {}), **({"parallel": False} if options.sequential else {})}
+    if options.without:
+        chosen["without"] = tuple(w.strip() for w in options.without.split(","))
     try:
         return planned(function, signature=options.signature, wrt=options.wrt, options=chosen)
     except InvalidArgument as problem:

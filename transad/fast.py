@@ -59,7 +59,8 @@ class Fast:
 
     def learn(self, args: tuple) -> tuple[Callable[..., Any] | None, Sequence[Any]]:
         """The joint sweep for arguments like these, if the short way applies."""
-        if self.options.path == "recorded" or inspect.iscoroutinefunction(self.function) or not all(p < len(args) for p in self.positions):
+        present = all(p < len(args) for p in self.positions)
+        if self.options.path == "recorded" or not present or inspect.iscoroutinefunction(self.function):
             return None, ()
         if not all(type(a) in (float, int, _ARRAY) for a in args):
             return None, ()

@@ -213,8 +213,18 @@ def _compiled(plan: Plan, options: Options) -> Refused | None:
     try:
         run(plan.state)
     except NotTyped as problem:
-        return Refused(problem.reason, problem.filename or plan.source.filename, problem.line)
+        return Refused(_worded(problem.reason), problem.filename or plan.source.filename, problem.line)
     return None
+
+
+_NOUNS = {"Dict": "dicts", "JoinedStr": "f-strings", "Set": "sets", "SetComp": "set comprehensions", "DictComp":
+          "dict comprehensions", "Yield": "generators", "YieldFrom": "generators", "Await": "coroutines"}
+
+
+def _worded(reason: str) -> str:
+    """A reason that names a node of the syntax tree, in the words of the language."""
+    kind, _, rest = reason.partition(" expressions are not typed")
+    return reason if kind == reason or rest else f"{_NOUNS.get(kind, kind)} are not typed"
 
 
 def _lowered(source: Source) -> dict[str, str]:

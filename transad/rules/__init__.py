@@ -25,29 +25,35 @@ _loaded: set[str] = set()
 _HELPERS = frozenset({"registry", "catalogue", "algebra", "linear"})
 
 
-def _import(scipy: bool) -> None:
-    for module in pkgutil.iter_modules(__path__):
-        name = module.name
-        if name not in _loaded and name not in _HELPERS and name.startswith("scipy") == scipy:
-            _loaded.add(name)
-            importlib.import_module(f"{__name__}.{name}")
+# The part of SciPy that a module of rules is about, where its name does not say so.
+_PART = {"scipy_bessel": "special", "scipy_special_more": "special", "scipy_matrices": "linalg",
+         "scipy_distributions": "stats", "scipy_ode": "integrate"}
+
+
+@functools.cache
+def _modules() -> dict[str, str]:
+    """The modules of rules, each with the package whose import makes them useful."""
+    names = [m.name for m in pkgutil.iter_modules(__path__) if m.name not in _HELPERS]
+    return {n: f"scipy.{_PART.get(n) or n.split('_')[1]}" if n.startswith("scipy") else "numpy" for n in names}
+
+
+def _import() -> bool:
+    """Import the modules whose package is there; whether there were new ones."""
+    new = [n for n, package in _modules().items() if n not in _loaded and package in sys.modules]
+    for name in new:
+        _loaded.add(name)
+        importlib.import_module(f"{__name__}.{name}")
+    return bool(new)
 
 
 def load() -> None:
-    """Import the rules of everything that is imported now. Cheap when called again."""
-    if "numpy" not in _loaded:
-        _loaded.add("numpy")
-        _import(scipy=False)
-    if "scipy" in sys.modules and "scipy" not in _loaded:
-        _loaded.add("scipy")
-        _import(scipy=True)
+    """Import the rules of everything that is imported now: of SciPy only the parts that are. Cheap when called again."""
+    _import()
 
 
 def load_late() -> bool:
     """Import the rules of SciPy and of other packages that were imported since; whether there were any."""
-    scipy = "scipy" not in _loaded and "scipy" in sys.modules
-    if scipy:
-        load()
+    scipy = _import()
     return _load_others() or scipy
 
 

@@ -25,7 +25,7 @@ from transad.passes.reverse.terms import Term, factored
 from transad.passes.reverse.values import Values
 from transad.passes.specialise.values import NotTyped
 from transad.quote import Node, call, constant, expr, name, show, substitute
-from transad.rules import load
+from transad.rules import elementwise, scalars
 from transad.rules.registry import find
 
 # Where the general rule covers cases that a real scalar does not have, or serves arrays by masks.
@@ -42,6 +42,7 @@ _SCALAR: dict[str, tuple[str, ...]] = {
     "np.fmod": ("1.0", "-np.trunc(x / y)"), "math.fmod": ("1.0", "-np.trunc(x / y)")}
 _ARRAY: dict[str, tuple[str, ...]] = {"np.abs": ("np.sign(x)",), "np.absolute": ("np.sign(x)",),
                                       "np.fabs": ("np.sign(x)",)}
+assert elementwise and scalars      # imported for the rules that they register: those of the functions emitted here
 SINGULAR = {"np.power", "math.pow", "math.atan2", "np.arctan2"}
 
 
@@ -266,7 +267,6 @@ def partials_of(f: str, count: int, is_array: bool) -> tuple[tuple[Node | None, 
     table = _ARRAY if is_array else _SCALAR
     if f in table:
         return tuple(expr(t) for t in table[f]), f in SINGULAR
-    load()
     rule = find(_library(f))
     if rule is None or rule.partials is None:
         raise NotTyped(f"{f} has no typed derivative")

@@ -143,7 +143,9 @@ class Indexing(Part):
             if not isinstance(value, type(np.sum) | np.ufunc) or owner.value is not np:
                 self.dependencies.append((owner.value, node.attr, value))
             if type(value).__mro__[-2].__name__ == "Enum" or hasattr(type(value), "__members__"):
-                return Obj(value) if not isinstance(value, int | float) else self.lift(getattr(value, "value", value), node.attr, node)
+                if not isinstance(value, int | float):
+                    return Obj(value)
+                return self.lift(getattr(value, "value", value), node.attr, node)
             return self.lift(value, node.attr, node)
         if isinstance(owner, Obj) and node.attr in ("value", "name") and hasattr(type(owner.value), "__members__"):
             return self.lift(getattr(owner.value, node.attr), node.attr, node)

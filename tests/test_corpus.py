@@ -1,0 +1,75 @@
+"""Every program of the corpus, on each path and with each optimisation left out.
+
+The typed path is checked with all optimisations, without each of them, and without all; `auto` and the recorded path,
+which has no such switches, as they are. Each cell compares the value with the plain run, the gradient by
+`value_and_grad` and `pullback` with differences and with what the program says a person finds, and `jvp` with both.
+"""
+import copy
+import functools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import transad
+from tests.fuzz.check import close, compare, same
+from tests.fuzz.differences import flat, gradient, leaves, unflat, weights
+from tests.programs import corpus
+from transad.options import OPTIMISATIONS
+
+PROGRAMS = list(corpus())
+SWITCHES = {"on": (), **{f"without_{name}": (name,) for name in OPTIMISATIONS}, "plain": OPTIMISATIONS}
+CELLS = [("typed", switch) for switch in SWITCHES] + [("auto", "on"), ("recorded", "on")]
+
+
+@functools.cache
+def known(program):
+    """Result, arguments afterwards, gradient and its error: by differences, agreeing with the values by hand."""
+    after = copy.deepcopy(program.args)
+    result = program.function(*after)
+    found, errors = gradient(program.function, program.args)
+    if program.value is not None:
+        same("the value by hand", program.value, result, True)
+    if program.gradient is not None:
+        by_hand = flat(tuple(np.asarray(g, dtype=float) for g in program.gradient))
+        close("the differences against the gradient by hand", by_hand, found, errors)
+        found, errors = by_hand, np.zeros_like(by_hand)
+    return result, after, found, errors
+
+
+def forward(function, program, expected, errors):
+    """`jvp` in the direction of all ones, against the gradient."""
+    args = copy.deepcopy(program.args)
+    tangents = tuple(unflat(a, np.ones(len(flat(a)))) if leaves(a) else None for a in args)
+    y, dy = transad.jvp(function, args, tangents)
+    close("jvp", np.array([np.sum(expected)]), np.array([np.dot(weights(y), flat(dy))]), np.sum(errors))
+
+
+@pytest.mark.parametrize(("path", "switch"), CELLS, ids=[f"{p}-{s}" for p, s in CELLS])
+@pytest.mark.parametrize("program", PROGRAMS, ids=[p.name for p in PROGRAMS])
+def test_program(program, path, switch):
+    f = transad.differentiable(program.function, path=path, without=SWITCHES[switch])
+    facts = known(program)
+    try:
+        compare(SimpleNamespace(f=f, ARGS=program.args), facts, jit=False, order=1)
+    except transad.CannotCompile as refusal:
+        if path != "typed" or program.typed:
+            raise
+        pytest.skip(f"recorded: {str(refusal).splitlines()[0]}")
+    if switch == "on":
+        forward(f, program, *facts[2:])
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.jit], ids=[p.name for p in PROGRAMS if p.jit])
+def test_compiled(program):
+    f = transad.differentiable(program.function, jit=True)
+    compare(SimpleNamespace(f=f, ARGS=program.args), known(program), jit=True, order=1)
+
+
+@pytest.mark.parametrize("name", OPTIMISATIONS)
+def test_each_switch_changes_some_text(name):
+    """An optimisation whose switch does nothing could not be tested by switching it off."""
+    def changed(p):
+        texts = [transad.differentiable(p.function, path="typed", without=w).source(*p.args) for w in ((), (name,))]
+        return texts[0] != texts[1]
+    assert any(changed(p) for p in PROGRAMS if p.typed)
