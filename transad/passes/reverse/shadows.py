@@ -68,9 +68,25 @@ class Shadows:
                 version = like
             elif isinstance(s, Move) and found is not None and found.how == "move":
                 version = s.sources[s.targets.index(version)]
+            elif isinstance(s, For | While) and found is not None and found.how in ("head", "out"):
+                return self.carried_class(version, s)
             else:
                 return version
         return version
+
+    def carried_class(self, version: str, s: For | While) -> str:
+        """The shape class of a carried name: that of the entries, where a trip only trades arrays of one class."""
+        by_head = {p.head: p for p in s.phis}
+        phi = next(p for p in s.phis if version in (p.head, p.out))
+        ring = []
+        while phi not in ring:
+            ring.append(phi)
+            following = by_head.get(self.resolved(phi.end))
+            if following is None:
+                return version
+            phi = following
+        classes = {self.shape_class(p.entry) for p in ring}
+        return classes.pop() if len(classes) == 1 else version
 
     def shape_like(self, e: Node) -> str | None:
         """An array that has the shape of the result, where the text shows one."""
