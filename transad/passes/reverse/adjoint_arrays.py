@@ -114,6 +114,7 @@ class ArrayAdjoint(Part):
     def store_slice(self, s: Store, d_a: str, items: list[Node]) -> Block:
         kind = self.program.kinds[base(s.array)]
         whole = not s.index
+        self.refuse_crossing(s)
         region = name(d_a) if whole else index(name(d_a), items)
         value_kind = self.values.kind(s.value)
         g = self.temp("d_v")
@@ -142,6 +143,15 @@ class ArrayAdjoint(Part):
             return out[1:]
         del value_kind
         return out + self.added(found, s, "")
+
+    def refuse_crossing(self, s: Store) -> None:
+        """`m[2] = m[:, 0]`: NumPy copies parts of a matrix that cross element by element, in an order of its own."""
+        source = s.value.value if isinstance(s.value, gast.Subscript) else s.value
+        if s.op or not isinstance(source, gast.Name) or source.id not in self.regions.parent:
+            return
+        if self.regions.same(source.id, s.array) and any(
+                self.rank(name(v)) > 1 for v in self.regions.members(s.array)):
+            raise NotTyped("a part of a matrix is copied onto another part of it")
 
     def store_fancy(self, s: Store, d_a: str, items: list[Node]) -> Block:
         if s.op or len(items) != 1:

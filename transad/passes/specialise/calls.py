@@ -118,7 +118,7 @@ class Calls(Part):
         plain = [*arguments.posonlyargs, *arguments.args]
         pairs = list(zip(plain[len(plain) - len(arguments.defaults):], arguments.defaults, strict=True))
         pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
-        return {a.id: self.atom(v, a.id) if isinstance(v := self.eval(d), Val) else v for a, d in pairs}
+        return {a.id: self.parameter(self.eval(d), a.id, keeps=True) for a, d in pairs}
 
     def inline(self, f: Closure, args: list[Any], keywords: dict[str, Any], node: Node,
                filename: str = "") -> Any:
@@ -128,8 +128,9 @@ class Calls(Part):
         if len(self.calls) > _DEEPEST:
             raise NotTyped("calls are nested too deeply", node)
         frame = Frame(f.name, f.frame.globals, f.frame, inlined=True, filename=filename or f.frame.filename)
+        keeps = self.rebinds or _keeps_its_variables(f.node)
         for label, value in self.bound(f, args, keywords, node).items():
-            frame.vars[label] = self.parameter(value, label)
+            frame.vars[label] = self.parameter(value, label, keeps)
         caller, line, source = self.frame, self.line, self.source
         self.frame = frame
         self.frames.append(frame)
@@ -144,11 +145,13 @@ class Calls(Part):
         self.frame, self.line, self.source = caller, line, source
         return result
 
-    def parameter(self, value: Any, label: str) -> Any:
+    def parameter(self, value: Any, label: str, keeps: bool = False) -> Any:
+        """An argument as the variable of a function. `keeps`: the variable may be read after the caller has assigned
+        the name that it was given, so it needs one of its own."""
         if isinstance(value, Val):
-            return self.atom(value, label)
+            return self.let(label, value) if keeps and not isinstance(value.expr, gast.Constant) else self.atom(value, label)
         if isinstance(value, Tup):
-            return Tup([self.parameter(v, f"{label}_{k}") for k, v in enumerate(value.items)], value.cls)
+            return Tup([self.parameter(v, f"{label}_{k}", keeps) for k, v in enumerate(value.items)], value.cls)
         return value
 
     def bound(self, f: Closure, args: list[Any], keywords: dict[str, Any], node: Node) -> dict[str, Any]:
@@ -209,6 +212,11 @@ class Calls(Part):
             return owner
         what = getattr(getattr(owner, "value", owner), "__name__", type(getattr(owner, "value", owner)).__name__)
         raise NotTyped(f"the method {m.name} of {what}", node)
+
+
+def _keeps_its_variables(tree: Any) -> bool:
+    """Whether a function makes functions that may outlive its call, or assigns variables of the function around it."""
+    return any(n is not tree and isinstance(n, gast.FunctionDef | gast.Lambda | gast.Nonlocal) for n in gast.walk(tree))
 
 
 def _key(f: Any) -> Any:

@@ -26,6 +26,7 @@ class Statements(Part):
         key = id(tree)
         if key not in self.lowered:
             if not frame.inlined:
+                self.rebinds = any(isinstance(n, gast.Nonlocal) for n in gast.walk(tree))
                 self.own = {n.id for n in gast.walk(tree) if isinstance(n, gast.Name)
                             and not isinstance(n.ctx, gast.Load)} - set(self.kinds)
                 self.names.taken |= self.own
@@ -178,11 +179,11 @@ class Statements(Part):
         self.emit(ir.Store(show(array.expr), index, value.expr, op))
 
     def protected(self, array: Val, value: Val) -> Val:
-        """The right side of an array store, evaluated first: Numba reads and writes overlapping slices in turn."""
-        if isinstance(value.kind, Array) and not isinstance(value.expr, gast.Name):
-            overlapping = any(isinstance(n, gast.Subscript) for n in gast.walk(value.expr))
-            return self.let("t", value if not overlapping or not _view(value.expr) else
-                            Val(call("np.copy", value.expr), value.kind)) if overlapping else value
+        """The right side of an array store, evaluated first where it computes with parts of arrays: Numba reads and
+        writes overlapping slices in turn. A plain copy of a part stays as it is."""
+        if isinstance(value.kind, Array) and not isinstance(value.expr, gast.Name | gast.Subscript):
+            if any(isinstance(n, gast.Subscript) for n in gast.walk(value.expr)):
+                return self.let("t", value)
         return value
 
     def storable(self, owner: Val, target: Node) -> tuple[Val, list[Node]]:
