@@ -24,8 +24,18 @@ class _Lines:
     def block(self, block: Block, indent: int) -> None:
         if not block:
             self.add(indent, "pass")
+        together: dict[int, list[Let]] = {} if self.comments else _together(block)
+        skip = 0
         for k, s in enumerate(block):
+            if skip:
+                skip -= 1
+                continue
             self.comment(s, indent)
+            if k in together:
+                row = together[k]
+                self.add(indent, f"{', '.join(x.name for x in row)} = {', '.join(show(x.value) for x in row)}")
+                skip = len(row) - 1
+                continue
             if isinstance(s, If) and s.orelse and exits(s.then) and not self.comments:
                 self.add(indent, f"if {show(s.test)}:")
                 self.block(s.then, indent + 1)
@@ -71,6 +81,25 @@ class _Lines:
         elif orelse:
             self.add(indent, "else:")
             self.block(orelse, indent + 1)
+
+
+def _together(block: Block) -> dict[int, list[Let]]:
+    """Assignments that the user wrote as one, `a, b = x, y`: the first one's index -> all of them."""
+    found: dict[int, list[Let]] = {}
+    k = 0
+    while k < len(block):
+        row: list[Let] = []
+        for s in block[k:]:
+            if not isinstance(s, Let) or not s.source or "," not in s.source.split("=")[0] or (
+                    row and (s.source != row[0].source or s.line != row[0].line)):
+                break
+            if any(t.name in names_in(s.value) or t.name == s.name for t in row):
+                break
+            row.append(s)
+        if len(row) > 1 and sum(len(show(x.value)) + len(x.name) + 4 for x in row) < 100:
+            found[k] = row
+        k += max(len(row), 1)
+    return found
 
 
 def _inverse(test: Node) -> str:

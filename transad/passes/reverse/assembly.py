@@ -76,13 +76,18 @@ class Assembly(Recording):
 
     def saved_list(self, body: Block) -> list[str]:
         names_ = []
-        for v in self.available.saved:
+        for v in sorted(self.available.saved, key=self.when):
             if v not in self.saved_names:
                 self.saved_names[v] = base(v)
             if base(v) not in self.program.constants:
                 names_.append(self.saved_names[v])
         names_ += [v for t in dict.fromkeys(self.available.tapes.values()) for v in t.variables]
         return list(dict.fromkeys(names_))
+
+    def when(self, v: str) -> tuple[float, int, str]:
+        """Saved values in the order in which the user's function makes them."""
+        at = next((t for t, u in self.times.get(base(v), []) if u == v), 0.0)
+        return at, self.program.parameters.index(v) if v in self.program.parameters else 0, v
 
     def reversed(self, body: Block, cotangents: list[Node]) -> tuple[Block, list[Node]]:
         """The reverse sweep with printable names: one name per version."""
