@@ -111,7 +111,7 @@ def _plan(options: argparse.Namespace) -> Any:
     from transad.plan import planned
     from transad.targets import found
     function = found(options.target)
-    chosen = {**({"jit": True} if options.jit else {}), **({"parallel": False} if options.sequential else {})}
+    chosen: dict[str, Any] = {**({"jit": True} if options.jit else {}), **({"parallel": False} if options.sequential else {})}
     if options.without:
         chosen["without"] = tuple(w.strip() for w in options.without.split(","))
     try:
