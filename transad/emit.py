@@ -122,7 +122,7 @@ _SIGNS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/"}
 def _assignment(target: str, value: Node, number: bool) -> str:
     """`x = x op e` as `x op= e` where that means the same: for numbers."""
     if number and isinstance(value, gast.BinOp) and type(value.op).__name__ in _SIGNS:
-        if isinstance(value.left, gast.Name) and value.left.id == target and target not in names_in(value.right):
+        if isinstance(value.left, gast.Name) and value.left.id == target:
             return f"{target} {_SIGNS[type(value.op).__name__]}= {show(value.right)}"
         left = value.left
         chain = []
