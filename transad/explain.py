@@ -16,6 +16,8 @@ f (..., line 1)
   saved:
     x  the argument
     n  the argument
+  with at most 8 numbers to differentiate, grad takes a forward sweep without tapes where it can
+    be emitted (mode="reverse" turns that off)
 """
 from __future__ import annotations
 
