@@ -93,7 +93,8 @@ def _refuse_hidden(function: Any, values: Any) -> None:
     arrays and containers of them."""
     for value in values:
         kind = type(value)
-        if KIND[kind] in (1, 2) or kind in _TRANSPARENT:
+        if KIND[kind] in (1, 2) or kind in _TRANSPARENT or hasattr(kind, "__array_interface__") or hasattr(
+                value, "__array_interface__"):      # memory under another name: found by its address
             continue
         if isinstance(value, (list, tuple)):
             _refuse_hidden(function, value)

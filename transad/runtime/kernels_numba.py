@@ -1,7 +1,6 @@
 """What the text of maps calls, for compiled code."""
 from __future__ import annotations
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import prange, types
@@ -43,16 +42,10 @@ def _thread_count(typingctx):      # type: ignore[no-untyped-def]
     return types.int32(), codegen
 
 
-if numba.config.NUMBA_NUM_THREADS > 1:      # type: ignore[attr-defined]
-    @register_jitable
-    def use_threads(work, chunks):      # type: ignore[no-untyped-def]
-        """Whether threads are worth their launch."""
-        return chunks > 1 and work > WORTH_THREADS and _thread_count() > 1
-else:
-    @register_jitable
-    def use_threads(work, chunks):      # type: ignore[no-untyped-def]
-        """One thread only."""
-        return False
+@register_jitable
+def use_threads(work, chunks):      # type: ignore[no-untyped-def]
+    """Whether threads are worth their launch. (Asked at run time: compiled code is cached for any number of them.)"""
+    return chunks > 1 and work > WORTH_THREADS and _thread_count() > 1
 
 
 @overload(kernels.scaled_array)
