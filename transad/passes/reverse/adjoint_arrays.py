@@ -145,13 +145,17 @@ class ArrayAdjoint(Part):
         return out + self.added(found, s, "")
 
     def refuse_crossing(self, s: Store) -> None:
-        """`m[2] = m[:, 0]`: NumPy copies parts of a matrix that cross element by element, in an order of its own."""
+        """A copy of a part of an array onto another part is as if through a temporary only where both run over memory
+        with the same strides (`a[1:] = a[:-1]`, `m[i] = m[j]`); `m[2] = m[:, 0]` NumPy copies in an order of its own."""
         source = s.value.value if isinstance(s.value, gast.Subscript) else s.value
         if s.op or not isinstance(source, gast.Name) or source.id not in self.regions.parent:
             return
-        if self.regions.same(source.id, s.array) and any(
-                self.rank(name(v)) > 1 for v in self.regions.members(s.array)):
-            raise NotTyped("a part of a matrix is copied onto another part of it")
+        if not self.regions.same(source.id, s.array):
+            return
+        items = [] if source is s.value else (
+            s.value.slice.elts if isinstance(s.value.slice, gast.Tuple) else [s.value.slice])
+        if source.id != s.array or (items and _pattern(items) != _pattern(s.index)) or None in _pattern([*items, *s.index]):
+            raise NotTyped("a part of an array is copied onto another part of it")
 
     def store_fancy(self, s: Store, d_a: str, items: list[Node]) -> Block:
         if s.op or len(items) != 1:
@@ -163,3 +167,8 @@ class ArrayAdjoint(Part):
         index_array = self.values.of(s.index[0], s)
         out: Block = [Let(g, call("take_scattered", name(d_a), index_array))]
         return out + self.added(self.differentiate(s.value, Term(1.0, (name(g),)), s), s, "")
+
+
+def _pattern(items: list[Node]) -> list[str | None]:
+    """Which axes an index keeps; None for a step."""
+    return [("i" if not isinstance(i, gast.Slice) else ":" if i.step is None else None) for i in items]
