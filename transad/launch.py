@@ -57,7 +57,7 @@ def compiled_space(chain: Chain, code: types.CodeType, path: str, options: Optio
     exec(code, space)
     on_disk = not path.startswith("<")
     for name, traits in chain.functions:
-        more = {"parallel": True} if "threaded" in traits else {}
+        more: dict[str, Any] = {"parallel": True} if "threaded" in traits else {}
         if "checked" in traits:
             more["boundscheck"] = True
         space[name] = numba.njit(space[name], cache=on_disk, **{**flags(options.strict), **more})

@@ -60,7 +60,7 @@ class Typed:
         return values
 
 
-def _unchanged(dependencies: list[Any]) -> bool:
+def _unchanged(dependencies: Sequence[Any]) -> bool:
     for holder, name, value in dependencies:
         if type(holder) is dict:
             if holder.get(name, MISS) is not value:

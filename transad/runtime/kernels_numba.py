@@ -45,7 +45,7 @@ def _thread_count(typingctx):      # type: ignore[no-untyped-def]
 @register_jitable
 def use_threads(work, chunks):      # type: ignore[no-untyped-def]
     """Whether threads are worth their launch. (Asked at run time: compiled code is cached for any number of them.)"""
-    return chunks > 1 and work > WORTH_THREADS and _thread_count() > 1
+    return chunks > 1 and work > WORTH_THREADS and _thread_count() > 1      # pyright: ignore[reportCallIssue]
 
 
 @overload(kernels.scaled_array)

@@ -36,7 +36,7 @@ def layer() -> str:
         return ""
     import numba
     try:
-        return numba.threading_layer()
+        return numba.threading_layer()      # pyright: ignore[reportPrivateImportUsage]
     except ValueError:
         return ""
 

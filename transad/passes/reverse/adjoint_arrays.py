@@ -4,6 +4,8 @@ Every store is taken, cleared and added on, so it is right whatever shares memor
 """
 from __future__ import annotations
 
+from typing import Any
+
 from transad.ir import Block, Let, Statement, Store
 from transad.kinds import Array
 from transad.nodes import gast
@@ -64,7 +66,8 @@ class ArrayAdjoint(Part):
         e = s.value
         if not (isinstance(e, gast.Call) and isinstance(e.func, gast.Name)) or e.func.id not in ARRAY_CALLS:
             return None
-        return ARRAY_CALLS[e.func.id](self, s, e, cot)
+        whole: Any = self
+        return ARRAY_CALLS[e.func.id](whole, s, e, cot)
 
     def store(self, s: Store) -> Block:
         if s.array not in self.active:
