@@ -332,63 +332,6 @@ def recovered_exception_keeps_what_was_done(x, y):
     return s * x
 
 
-# ---- found by the random programs
-def reset(c):
-    c[:] = 0.25
-    return 0.1
-
-
-@case(1.265, np.array([0.5, 0.6, 0.9, 0.4]), 0.396, gradient=[-4 * 0.396, [1, 1, 1, 1], 4 - 4 * 1.265])
-def number_spread_over_an_array_is_summed_once(x, a, y):
-    e = a + y - x * y
-    return np.sum(e)
-
-
-@case(np.array([-1.1, 0.2, -0.6]), 0.7)
-def target_is_read_before_the_right_side_runs(a, s):
-    a[0] /= 1.4 + reset(a) * s
-    t = a[1] * s + reset(a)
-    a[2] += reset(a) * t
-    return np.sum(a) + t
-
-
-@case(0.53861, gradient=[-1.0])
-def closure_keeps_the_value_it_was_made_with(x):
-    def maker(held):
-        def inside(v):
-            return held + 0.0 * v
-
-        return inside
-
-    made = maker(x)
-    x = 0.4461
-    pair = (x, made(x))
-    x -= pair[1]
-    return x
-
-
-@case(np.array([0.1, -1.0, -0.8]))
-@case(np.array([0.02, -1.0, -0.8]))
-def rebound_in_the_loop_of_one_branch(x):
-    b = x
-    c = x.copy()
-    if x[0] > 0.05:
-        pass
-    else:
-        for _ in range(3):
-            c = np.cos(c)
-    return b + 0.5 * c[0]
-
-
-@case(0.3, 0.9)
-def loop_that_never_runs_with_arrays(y, x):
-    v = np.array([x, 0.8, y])
-    for _ in range(0):
-        v[:] *= v
-        w = v + x
-    return v[0] * v[2]
-
-
 @pytest.mark.parametrize("path", ["auto", "recorded", "typed"])
 @pytest.mark.parametrize(("f", "args", "gradient", "order"), CASES)
 def test_program(f, args, gradient, order, path, monkeypatch):
