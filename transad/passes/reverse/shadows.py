@@ -275,7 +275,7 @@ class Shadows:
                     found.statement.value) is not None:
                 return False
         inner = self.scopes.of_block[id(s.body)]
-        allowed = {p.out for p in moving} | {p.head for p in moving} | set(entries)
+        allowed = {v for p in moving for v in (p.out, p.head, p.entry)} | set(entries)
         for v in members - allowed:
             found = self.scopes.defined.get(v)
             if found is None or found.how == "pseudo":
