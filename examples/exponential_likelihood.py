@@ -57,9 +57,9 @@ def main(count=2_000, jit=True) -> None:
     rng = np.random.default_rng(1)
     scales = rng.uniform(0.5, 3.0, count)
     waits = rng.exponential(scales)
-    rows = {"recorded, interpreted": dict(path="recorded"), "emitted, interpreted": {}}
+    rows = {"recorded, interpreted": {"path": "recorded"}, "emitted, interpreted": {}}
     if jit:
-        rows["emitted, compiled"] = dict(jit=True)
+        rows["emitted, compiled"] = {"jit": True}
     first = None
     for label, options in rows.items():
         gradient = transad.value_and_grad(log_likelihood, argnums=(0, 1), **options)
