@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingRule
+from ..errors import MissingRule, Unsupported
 from ..rules.registry import Rule
 from .activity import active_in, deepest, lower
 from .adjoints import adjoint_rule, copied, element, partials_rule, unary
@@ -107,6 +107,9 @@ def _apply(function: Callable, rule: Rule, args: tuple, kwargs: dict, stack: lis
     else:
         out = function(*inner_args, **inner_kwargs)
     if rule.nondiff or not _carries(out):
+        if KIND[type(out)] == 2 and out.dtype.kind == "O" and not rule.nondiff:
+            raise Unsupported(f"{_name(function)} gives an array of objects, which carries no derivative",
+                              instead="convert inside it to float, or write it with np.vectorize")
         return out
     here_args = lower(args, depth + 1, stack)
     here_kwargs = lower(kwargs, depth + 1, stack) if kwargs else kwargs

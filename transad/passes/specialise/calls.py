@@ -28,6 +28,7 @@ from transad.passes.specialise.values import (
     is_scalar,
 )
 from transad.quote import Node
+from transad.rules.registry import find
 from transad.source import get_source
 
 _DEEPEST = 40
@@ -88,7 +89,7 @@ class Calls(Part):
     def inline_function(self, f: types.FunctionType, args: list[Any], keywords: dict[str, Any],
                         node: Node) -> Any:
         top = (f.__module__ or "").split(".")[0]
-        if top in ("numpy", "scipy", "transad", "numba"):
+        if top in ("numpy", "scipy", "transad", "numba") or find(f) is not None:
             raise NotTyped(f"{f.__module__}.{f.__name__} has no typed rule", node)
         source = self.sources.get(f.__code__)
         if source is None:
