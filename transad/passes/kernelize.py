@@ -31,6 +31,7 @@ from transad.ir import (
     While,
     assigned,
     dump,
+    expressions,
     reads,
     walk,
 )
@@ -86,7 +87,7 @@ def kernelize(program: Program, names: Names, every: bool) -> list[Straight | Ma
     current: Block = []
     for k, s in enumerate(program.body):
         found = None
-        if isinstance(s, For) and (s.mapped or every):
+        if isinstance(s, For) and (s.mapped or (every and _worth_fusing(s))):
             found = _map(s, current, program, names, _live(program, k + 1))
         if found is None:
             current.append(s)
@@ -99,6 +100,15 @@ def kernelize(program: Program, names: Names, every: bool) -> list[Straight | Ma
         return None
     parts.append(Straight(current))
     return parts if _connected(parts, program) else None
+
+
+def _worth_fusing(s: For) -> bool:
+    """Whether a `for` of the user gains from running both sweeps of a trip together: an inner loop would need a tape,
+    a call of a library would run twice. Plain arithmetic is faster in two loops without checks."""
+    if any(isinstance(x, For | While) for x in walk(s.body)):
+        return True
+    return any(isinstance(n, gast.Call) and getattr(n.func, "id", "").startswith(("math.", "np."))
+               for x in walk(s.body) for e in expressions(x) for n in gast.walk(e))
 
 
 def _live(program: Program, place: int) -> set[str]:
