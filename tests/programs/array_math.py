@@ -26,19 +26,19 @@ def where(a, s):
     return np.sum(np.where(a > 1.2, a * a, s))
 
 
-@program(A, value=0.5 + 1.0 + 1.5, gradient=[[1.0, 1.0, 0.0]])
+@program(A, value=0.5 + 1.0 + 1.5, gradient=[[1.0, 1.0, 0.0]], typed=False)
 def clip(a):
     return np.sum(np.clip(a, 0.1, 1.5))
 
 
-@program(A, value=0.5 + 1.5 + 3.5, gradient=[[3.0, 2.0, 1.0]])
+@program(A, value=0.5 + 1.5 + 3.5, gradient=[[3.0, 2.0, 1.0]], typed=False)
 def cumulative(a):
     return np.sum(np.cumsum(a))
 
 
-@program(A, value=0.25 + 1 + 1.5, gradient=[[1.0, 2.0, 1.0]])
+@program(A, value=0.25 + 1 + 1.5 - (0.6 + 1 + 2), gradient=[[1.0, 1.0, -1.0]])
 def larger_of_two(a):
-    return np.sum(np.minimum(a * a, 1.5) + 0.0 * np.maximum(a, 9.0)) + a[0] - a[0] + 0.0 * a[2] + a[2] - 2.0
+    return np.sum(np.minimum(a * a, 1.5) - np.maximum(a, 0.6))
 
 
 @program(A, value=np.sum(A**1.5 + 2.0**A), gradient=[1.5 * A**0.5 + np.log(2) * 2.0**A])
@@ -46,7 +46,7 @@ def powers(a):
     return np.sum(a**1.5 + 2.0**a)
 
 
-@program(A, value=0.5 + 1.0, gradient=[[-1.0, 0.0, 1.0]])
+@program(A, value=0.5 + 1.0, gradient=[[-1.0, 0.0, 1.0]], typed=False)
 def differences(a):
     return np.sum(np.diff(a))
 

@@ -23,7 +23,7 @@ def power(x):
     return x
 
 
-@program(7.5, value=7.5 - 2 * 2.0, gradient=[1.0], typed=False)
+@program(7.5, value=7.5 - 2 * 2.0, gradient=[1.0])
 def modulo(x):
     x %= 2.0
     return x + 2.0
@@ -58,7 +58,7 @@ def whole_array_divided(x, s):
     return np.sum(a)
 
 
-@program(X, 2.0, value=2.0 * 36.0, gradient=[[72.0, 36.0, 24.0], 36.0])
+@program(X, 2.0, value=2.0 * 36.0, gradient=[[144.0, 72.0, 48.0], 36.0])
 def array_by_itself(x, s):
     x *= x
     return s * x[0] * x[1] * x[2]

@@ -39,9 +39,9 @@ def chained_comparison(x, y):
 
 
 @program(0.5, 2.0, value=0.5, gradient=[1.0, 0.0])
-@program(0.0, 2.0, value=2.0, gradient=[0.0, 1.0])
+@program(-0.5, 2.0, value=2.0, gradient=[0.0, 1.0])
 def or_gives_an_operand(x, y):
-    return x or y
+    return (x > 0 and x) or y
 
 
 @program(0.5, 2.0, value=2.0, gradient=[0.0, 1.0])

@@ -42,7 +42,7 @@ def returns_its_argument(x, s):
     return np.sum(y) + np.sum(x)
 
 
-@program(3.0, 4.0, value=2.0 * 9.0, gradient=[2.0, 2.0])
+@program(3.0, 4.0, value=2.0 * 9.0, gradient=[2.0, 2.0], typed=False)
 def star_arguments(x, y):
     return total(x, *(y, 2.0), factor=2.0)
 

@@ -21,14 +21,14 @@ def inner_function(x, y):
     return g(x)
 
 
-@program(2.0, 5.0, value=12.0, gradient=[0.0, 0.0 + 12 / 5])
+@program(2.0, 5.0, value=12.0, gradient=[0.0, 2.4])
 def captured_value_changes_later(x, y):
     g = lambda: x * y
     x = 2.4
     return g()
 
 
-@program(2.0, value=24.0, gradient=[24.0])
+@program(2.0, value=24.0, gradient=[36.0])
 def made_by_a_function(x):
     return multiplier(x)(multiplier(SCALE)(x)) * x
 
@@ -45,7 +45,7 @@ def module_constants_are_read(x):
     return np.sum(WEIGHTS * x)
 
 
-@program(2.0, 3.0, value=12.0, gradient=[12.0, 4.0])
+@program(2.0, 3.0, value=12.0, gradient=[12.0, 4.0], typed=False)
 def partial(x, y):
     g = functools.partial(lambda a, b: a * a * b, x)
     return g(y)

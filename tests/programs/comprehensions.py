@@ -18,7 +18,7 @@ def generator_with_condition(a, k):
     return sum(k * v for v in a if v > 0)
 
 
-@program(A, value=1 - 2 + 3 + 4 * 1 - 4 * 2 + 4 * 3.0, gradient=[[5.0] * 3])
+@program(A, value=1 - 2 + 3 + 4 * 1 - 4 * 2 + 4 * 3.0, gradient=[[5.0] * 3], typed=False)
 def two_loops(a):
     return sum([v * w * w for w in (1.0, 2.0) for v in a])
 
@@ -43,7 +43,7 @@ def largest_of_a_generator(a):
     return max(v for v in a)
 
 
-@program(2.0, value=6.0 * 2, gradient=[6.0])
+@program(2.0, value=6.0 * 2, gradient=[6.0], typed=False)
 def nested_comprehension(x):
     table = [[x * (i + j) for j in range(2)] for i in range(3)]
     return sum([sum(row) for row in table[:2]]) + sum(table[2]) - 3.0 * x

@@ -33,7 +33,7 @@ def array_of_numbers(x, y):
     return v[0] * v[1] + v[1] * y
 
 
-@program(2.0, 3.0, value=2.0 * 2 - 3 * 3, gradient=[4.0, -6.0])
+@program(2.0, 3.0, value=2.0 * 2 - 3 * 3, gradient=[4.0, -6.0], typed=False)
 def matrix_of_numbers(x, y):
     m = np.array([[x, y], [y, x]])
     return np.linalg.norm(m[0]) ** 2 - 2.0 * m[0, 1] * m[1, 0]

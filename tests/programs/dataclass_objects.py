@@ -44,7 +44,7 @@ def methods(m, v):
     return Body(m, v).energy()
 
 
-@program(3.0, value=6.0, gradient=[2.0])
+@program(3.0, value=6.0, gradient=[2.0], typed=False)
 def property_and_default(m):
     return Body(m).momentum
 
@@ -56,12 +56,12 @@ def changed_attribute(m, v):
     return b.momentum
 
 
-@program(3.0, 4.0, value=12.0, gradient=[4.0, 3.0])
+@program(3.0, 4.0, value=12.0, gradient=[4.0, 3.0], typed=False)
 def callable_object(k, u):
     return Law(k)(u)
 
 
-@program(3.0, 4.0, value=0.5 * 4 * 4, gradient=[0.0, 4.0], typed=False)
+@program(3.0, 4.0, value=0.5 * 4 * 4, gradient=[0.0, 2.0], typed=False)
 def replaced(m, v):
     return replace(Body(m), mass=v).energy()
 

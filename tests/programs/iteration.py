@@ -49,7 +49,7 @@ def accumulated(a):
     return sum(itertools.accumulate(a))
 
 
-@program(A, value=2 * 2.0 + 3 * 3.0, gradient=[[0.0, 4.0, 6.0]], typed=False)
+@program(A, value=2 * 2.0 + 3 * 3.0, gradient=[[0.0, 4.0, 6.0]])
 def filtered(a):
     return sum(v * v for v in filter(lambda v: v > 1.5, a))
 

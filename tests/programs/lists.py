@@ -4,7 +4,7 @@ import numpy as np
 from tests.programs import program
 
 
-@program(2.0, value=2 + 4 + 8.0, gradient=[1 + 4 + 12.0])
+@program(2.0, value=2 + 4 + 8.0, gradient=[1 + 4 + 12.0], typed=False)
 def append_in_a_loop(x):
     out, y = [], 1.0
     for _ in range(3):
@@ -13,7 +13,7 @@ def append_in_a_loop(x):
     return sum(out)
 
 
-@program(2.0, 3.0, value=3.0 * 4, gradient=[0.0 + 6.0 * 2 / 2 + 6.0, 4.0], typed=False)
+@program(2.0, 3.0, value=3.0 * 4, gradient=[3.0 * 4.0, 4.0], typed=False)
 def item_store_pop_extend(x, y):
     items = [x, y]
     items.extend([x * x, 1.0])
@@ -41,7 +41,7 @@ def as_a_result(x, y):
     return out
 
 
-@program(2.0, 3.0, value=-1.0 * 2, gradient=[-2 + 3.0 - 0.0 - 1.0 - 1.0, 2.0 - 0.0 - 0.0 + 0.0], typed=False)
+@program(2.0, 3.0, value=-1.0 * 2, gradient=[2 * 2.0 - 3.0, -2.0], typed=False)
 def reversed_and_sliced(x, y):
     items = [x, y, x * y]
     items.reverse()

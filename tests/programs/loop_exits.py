@@ -47,7 +47,7 @@ def break_out_of_the_inner_loop_only(a, k):
     return p
 
 
-@program(0.5, value=0.5 * 2**3, gradient=[8.0])
+@program(0.5, value=0.5 * 2**3, gradient=[8.0], typed=False)
 def return_out_of_two_loops(x):
     for _ in range(5):
         for _ in range(2):

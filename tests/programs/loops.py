@@ -17,8 +17,8 @@ def product(x, n):
     return y
 
 
-@program(2.0, value=2 + 4 + 6 + 8, gradient=[20 / 2])
-def counter_in_the_body(x):
+@program(2.0, value=2 + 4 + 6 + 8.0, gradient=[10.0])
+def sum_of_multiples(x):
     s = 0.0
     for i in range(1, 5):
         s += i * x
@@ -41,7 +41,7 @@ def items_of_an_array(a):
     return s
 
 
-@program(np.array([[1.0, 2.0], [3.0, 4.0]]), value=1 * 2 + 3 * 4, gradient=[[[2.0, 1.0], [4.0, 3.0]]])
+@program(np.array([[1.0, 2.0], [3.0, 4.0]]), value=1 * 2 + 3 * 4.0, gradient=[[[2.0, 1.0], [4.0, 3.0]]])
 def rows_of_a_matrix(m):
     s = 0.0
     for row in m:
@@ -59,14 +59,14 @@ def nested(x, y):
     return s
 
 
-@program(A, 0.7, gradient=[[2.0, 1.5, 1.0], 0.0], value=2 * 0.5 - 1.5 * 0.25 + 2.0)
-def triangle(a, y):
+@program(A, value=2 * 0.5 - 1.5 * 0.25 + 2.0, gradient=[[2.0, 1.5, 1.0]])
+def triangle(a):
     s = 0.0
     for i in range(3):
         for j in range(i, 2):
             s += 0.5 * a[i]
         s += a[i]
-    return s + 0.0 * y
+    return s
 
 
 @program(0.4, value=math.sin(math.sin(math.sin(0.4))),

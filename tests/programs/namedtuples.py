@@ -27,7 +27,7 @@ def unpacked_and_default(x, y):
     return speed * y + speed * gain
 
 
-@program(2.0, 3.0, value=9.0, gradient=[0.0, 6.0], typed=False)
+@program(2.0, 3.0, value=9.0, gradient=[0.0, 6.0])
 def replaced(x, y):
     return Pair(x, y)._replace(a=y).a * y
 

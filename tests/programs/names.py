@@ -30,7 +30,7 @@ def temporaries(t, w):
     return d + v
 
 
-@program(np.array([1.0, 2.0]), 3.0, value=9.0 + 15.0 - 9.0, gradient=[[6.0, 6.0], 2 * 3.0])
+@program(np.array([1.0, 2.0]), 3.0, value=9.0 + 15.0 - 9.0, gradient=[[6.0, 6.0], 2 * 3.0 + 2.0])
 def arrays(w, t):
     d_w = w * t
     g = np.sum(d_w)

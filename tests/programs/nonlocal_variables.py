@@ -27,7 +27,7 @@ def counter(x):
     return total
 
 
-@program(np.array([1.0, 2.0]), value=2.0 * 2 + 4, gradient=[[4.0, 4.0]])
+@program(np.array([1.0, 2.0]), value=4.0 + 4, gradient=[[8.0, 4.0]])
 def array_of_the_outer_function(x):
     buffer = x * x
 

@@ -20,7 +20,7 @@ def halved(x):
     return x if x < 1.0 else halved(x * 0.5) * 3.0
 
 
-@program(2.0, value=8.0, gradient=[12.0])
+@program(2.0, value=8.0, gradient=[12.0], typed=False)
 def to_a_fixed_depth(x):
     return power(x, 3)
 
@@ -30,7 +30,7 @@ def to_a_depth_given(x, n):
     return power(x, n)
 
 
-@program(0.5, value=0.5 * 2 * 3 * 2, gradient=[12.0])
+@program(0.5, value=0.5 * 2 * 3 * 2, gradient=[12.0], typed=False)
 def mutual(x):
     return even(x, 3)
 

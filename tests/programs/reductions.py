@@ -17,7 +17,7 @@ def mean(a):
     return a.mean()
 
 
-@program(A, value=8.0, gradient=[[8.0, 4.0, 2.0]])
+@program(A, value=8.0, gradient=[[8.0, 4.0, 2.0]], typed=False)
 def product(a):
     return np.prod(a)
 
@@ -27,13 +27,13 @@ def extremes(a):
     return np.max(a) - a.min()
 
 
-@program(M, value=4.0 * 7, gradient=[[[7.0, 4.0], [7.0, 4.0]]])
+@program(M, value=4.0 * 7, gradient=[[[7.0, 4.0], [7.0, 4.0]]], typed=False)
 def columns(m):
     s = np.sum(m, axis=0)
     return s[0] * s[1]
 
 
-@program(M, value=1 / 3 + 2 / 3 + 3 / 8 + 5 / 8, gradient=[np.zeros((2, 2))])
+@program(M, value=1 / 3 + 2 / 3 + 3 / 8 + 5 / 8, gradient=[np.zeros((2, 2))], typed=False)
 def rows_normalised(m):
     return np.sum(m / m.sum(axis=1, keepdims=True))
 
@@ -43,7 +43,7 @@ def squares(a):
     return np.dot(a, a)
 
 
-@program(np.array([3.0, 4.0]), value=5.0, gradient=[[0.6, 0.8]])
+@program(np.array([3.0, 4.0]), value=5.0, gradient=[[0.6, 0.8]], typed=False)
 def norm(a):
     return np.linalg.norm(a)
 
@@ -54,6 +54,6 @@ def log_of_the_sum_of_exponentials(a):
     return top + np.log(np.sum(np.exp(a - top)))
 
 
-@program(A, value=14 / 9, gradient=[2 / 3 * (A - 7 / 3)])
+@program(A, value=14 / 9, gradient=[2 / 3 * (A - 7 / 3)], typed=False)
 def variance(a):
     return np.var(a)

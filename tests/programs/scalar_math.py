@@ -21,7 +21,7 @@ def power_of_both(x, y):
     return x**y
 
 
-@program(-2.0, value=2.0 + 8.0, gradient=[-1.0 - 6.0 + 2.0 - 3 * 2.0 - 2.0 + 1.0])
+@program(-2.0, value=2.0 + 8.0, gradient=[-1.0 - 3 * 4.0])
 def absolute_and_cube(x):
     return abs(x) - x**3
 

@@ -15,7 +15,7 @@ def as_a_result(x, y):
     return x * y, x + y
 
 
-@program(2.0, 3.0, value=2.0 + 6.0 - 3.0, gradient=[3.0, 1.0])
+@program(2.0, 3.0, value=2.0 + 6.0 - 3.0, gradient=[4.0, 1.0])
 def nested(x, y):
     (a, b), c = (x, x * y), y
     return a + b - c

@@ -45,7 +45,7 @@ def transpose_read(m):
     return np.sum(m * m.T)
 
 
-@program(X, 2.0, value=1 + 4 + 3 + 4.0, gradient=[[1.0, 2.0, 1.0, 1.0], 2.0])
+@program(X, 2.0, value=1 + 4 + 3 + 4.0, gradient=[[1.0, 2.0, 1.0, 1.0], 2.0], typed=False)
 def reshape_written(x, s):
     m = x.reshape(2, 2)
     m[0, 1] *= s

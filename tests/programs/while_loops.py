@@ -22,7 +22,7 @@ def newton(a):
     return x
 
 
-@program(0.5, value=0.5**4, gradient=[4 * 0.5**3])
+@program(0.5, value=0.5**4, gradient=[4 * 0.5**3], typed=False)
 def while_true(x):
     y, n = x, 0
     while True:
@@ -47,7 +47,7 @@ def smaller(u):
     return u - 1.0
 
 
-@program(9.0, value=1.25 * 2, gradient=[0.5])
+@program(9.0, value=9.0 / 4 * 2 + 0.25, gradient=[0.5])
 def condition_is_a_call_with_branches(x):
     n = 0
     while smaller(x) > 2.0:
@@ -56,7 +56,7 @@ def condition_is_a_call_with_branches(x):
     return x * n + (0.25 if n == 2 else -2.0)
 
 
-@program(8.0, value=3.0, gradient=[0.5])
+@program(8.0, value=3.0, gradient=[0.25])
 def walrus_in_the_condition(x):
     while (h := x * 0.5) > 3.5:
         x = h
