@@ -82,3 +82,13 @@ def loop_variable_afterwards(x):
     for i in range(3):
         x *= 1.0
     return x * x * i / 2
+
+
+@program(np.array([1.0, 9.0, 2.0, 9.0, 3.0]), 2.0, value=((2.0 + 1) * 2 + 2) * 3 + 3.0,
+         gradient=[[2.0 * 3, 0.0, 3.0, 0.0, 1.0], 6.0])
+def counter_of_its_own(a, x):
+    k, s = 0, x
+    for i in range(3):
+        s = s * (i + 1) + a[k]
+        k += 2
+    return s
