@@ -6,7 +6,7 @@ from tests.programs import program
 X = np.array([1.0, 2.0, 3.0])
 
 
-@program(X, 4.0, value=4.0 + 2 + 3, gradient=[[4.0, 1.0, 1.0], 1.0], jit=True)
+@program(X, 4.0, value=4.0 + 2 + 3, gradient=[[4.0, 1.0, 1.0], 1.0])
 def written_through_the_other_name(x, s):
     y = x
     y[0] *= s

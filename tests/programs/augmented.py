@@ -29,7 +29,7 @@ def modulo(x):
     return x + 2.0
 
 
-@program(X, 2.0, value=2.0 + 4 + 3, gradient=[[2.0, 1.0, 1.0], 2.0], jit=True)
+@program(X, 2.0, value=2.0 + 4 + 3, gradient=[[2.0, 1.0, 1.0], 2.0])
 def elements(x, s):
     x[0] *= s
     x[1] += s
@@ -72,7 +72,7 @@ def repeated_index_adds_once(x):
     return np.sum(a)
 
 
-@program(X, 3.0, value=3.0 * 6.0, gradient=[[3.0] * 3, 6.0], jit=True)
+@program(X, 3.0, value=3.0 * 6.0, gradient=[[3.0] * 3, 6.0])
 def sum_in_a_loop(x, s):
     total = np.zeros(1)
     for v in x:

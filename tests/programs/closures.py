@@ -14,7 +14,7 @@ def multiplier(k):
     return times
 
 
-@program(2.0, 5.0, value=10.0, gradient=[5.0, 2.0], jit=True)
+@program(2.0, 5.0, value=10.0, gradient=[5.0, 2.0])
 def inner_function(x, y):
     def g(u):
         return u * y

@@ -27,7 +27,7 @@ def linspace(x):
     return np.sum(np.linspace(0.0, 1.0, 3) * x)
 
 
-@program(2.0, 3.0, value=6.0 + 9, gradient=[3.0, 2.0 + 6.0], jit=True)
+@program(2.0, 3.0, value=6.0 + 9, gradient=[3.0, 2.0 + 6.0])
 def array_of_numbers(x, y):
     v = np.array([x, y])
     return v[0] * v[1] + v[1] * y
@@ -46,7 +46,7 @@ def like_another(a):
     return np.sum(b) + np.sum(np.ones_like(a))
 
 
-@program(A, value=2 * 36.0 / 2, gradient=[[12.0] * 3], jit=True)
+@program(A, value=2 * 36.0 / 2, gradient=[[12.0] * 3])
 def made_in_every_trip(a):
     s = 1.0
     for _ in range(2):

@@ -24,7 +24,7 @@ def as_an_argument(f, x):
     return f(x)
 
 
-@program(2.0, 4, value=2.75, gradient=[3 * 2.75 / 2], jit=True)
+@program(2.0, 4, value=2.75, gradient=[3 * 2.75 / 2])
 def trapezium_rule(b, n):
     return integrate(lambda t: t * t, 0.0, b, n)
 

@@ -7,7 +7,7 @@ A = np.array([1.0, 2.0])
 M = np.array([[2.0, 1.0], [0.0, 4.0]])
 
 
-@program(M, A, value=4.0 + 8.0, gradient=[[[1.0, 2.0]] * 2, [2.0, 5.0]], jit=True)
+@program(M, A, value=4.0 + 8.0, gradient=[[[1.0, 2.0]] * 2, [2.0, 5.0]])
 def matrix_times_vector(m, a):
     return np.sum(np.dot(m, a))
 

@@ -8,7 +8,7 @@ from tests.programs import program
 A = np.array([0.5, -0.25, 2.0])
 
 
-@program(1.5, 3, value=1.5**4, gradient=[4 * 1.5**3], jit=True)
+@program(1.5, 3, value=1.5**4, gradient=[4 * 1.5**3])
 @program(1.5, 0, value=1.5, gradient=[1.0])
 def product(x, n):
     y = x
@@ -70,7 +70,7 @@ def triangle(a):
 
 
 @program(0.4, value=math.sin(math.sin(math.sin(0.4))),
-         gradient=[math.cos(0.4) * math.cos(math.sin(0.4)) * math.cos(math.sin(math.sin(0.4)))], jit=True)
+         gradient=[math.cos(0.4) * math.cos(math.sin(0.4)) * math.cos(math.sin(math.sin(0.4)))])
 def recurrence(x):
     for _ in range(3):
         x = math.sin(x)

@@ -7,7 +7,7 @@ A = np.array([1.0, 2.0, 4.0])
 M = np.array([[1.0, 2.0], [3.0, 5.0]])
 
 
-@program(A, value=7.0, gradient=[[1.0] * 3], jit=True)
+@program(A, value=7.0, gradient=[[1.0] * 3])
 def total(a):
     return np.sum(a)
 

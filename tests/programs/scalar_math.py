@@ -5,8 +5,7 @@ from tests.programs import program
 
 
 @program(0.5, 2.0, value=math.exp(1.0) * math.sqrt(2.0),
-         gradient=[2 * math.exp(1.0) * math.sqrt(2.0), math.exp(1.0) * (0.5 * math.sqrt(2.0) + 0.5 / math.sqrt(2.0))],
-         jit=True)
+         gradient=[2 * math.exp(1.0) * math.sqrt(2.0), math.exp(1.0) * (0.5 * math.sqrt(2.0) + 0.5 / math.sqrt(2.0))])
 def composition(x, y):
     return math.exp(x * y) * math.sqrt(y)
 

@@ -6,7 +6,7 @@ from tests.programs import program
 X = np.array([1.0, 2.0, 3.0, 4.0])
 
 
-@program(X, 5.0, value=10.0 + 2 + 3 + 4, gradient=[[0.0, 1.0, 1.0, 1.0], 2.0], jit=True)
+@program(X, 5.0, value=10.0 + 2 + 3 + 4, gradient=[[0.0, 1.0, 1.0, 1.0], 2.0])
 def element(x, s):
     a = x.copy()
     a[0] = s * 2.0

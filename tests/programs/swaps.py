@@ -12,7 +12,7 @@ def numbers(x, y):
     return 2.0 * x - y
 
 
-@program(1.0, 2.0, value=3.0, gradient=[1.0, 1.0], jit=True)
+@program(1.0, 2.0, value=3.0, gradient=[1.0, 1.0])
 def fibonacci(a, b):
     for _ in range(2):
         a, b = b, a + b

@@ -4,7 +4,7 @@ import numpy as np
 from tests.programs import program
 
 
-@program((2.0, 3.0), value=6.0, gradient=[3.0, 2.0], jit=True)
+@program((2.0, 3.0), value=6.0, gradient=[3.0, 2.0])
 def as_an_argument(p):
     a, b = p
     return a * b

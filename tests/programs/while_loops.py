@@ -6,7 +6,7 @@ import numpy as np
 from tests.programs import program
 
 
-@program(0.3, 1.1, value=0.3 * 2**2, gradient=[4.0, 0.0], jit=True)
+@program(0.3, 1.1, value=0.3 * 2**2, gradient=[4.0, 0.0])
 @program(2.0, 1.1, value=2.0, gradient=[1.0, 0.0])
 def until_large(x, limit):
     while x < limit:
