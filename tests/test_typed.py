@@ -64,8 +64,6 @@ def test_a_second_process_compiles_nothing(program):
     assert compiled_files(program.cache) == known
 
 
-@pytest.mark.xfail(strict=True, reason="a forward sweep's damaged cache is looked for under the pair's path: "
-                                       "`ready` should take the file from the dispatcher's own code")
 def test_a_damaged_compiled_cache_is_built_again(program):
     first = program("run")
     for p in program.cache.glob("__pycache__/*.nb*"):

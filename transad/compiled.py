@@ -56,7 +56,7 @@ def module_of(code: types.CodeType, function: str, constants: dict[str, Any], op
     return space
 
 
-def ready(dispatcher: Any, args: tuple, built: Built, path: str) -> None:
+def ready(dispatcher: Any, args: tuple, built: Built) -> None:
     """Compile for the types of `args` (or load from the cache); a damaged cache is thrown away, not trusted.
 
     What Numba refuses becomes a `CannotCompile` at the user's function, with Numba's reason."""
@@ -71,7 +71,8 @@ def ready(dispatcher: Any, args: tuple, built: Built, path: str) -> None:
     except NumbaError as problem:
         raise refused(problem, built) from problem
     except Exception:
-        for stale in (Path(path).parent / "__pycache__").glob(f"{Path(path).stem}.*.nb*"):
+        source = Path(dispatcher.py_func.__code__.co_filename)
+        for stale in (source.parent / "__pycache__").glob(f"{source.stem}.*.nb*"):
             stale.unlink(missing_ok=True)
         try:
             dispatcher.compile(signature)

@@ -79,7 +79,9 @@ def rebuilt(shape: Shape, leaves: Any, like: Any) -> Any:
     """A gradient with the structure of an argument: an iterator of leaf gradients put in place."""
     if shape.kind == "leaf":
         g = next(leaves)
-        return type(like)(g) if type(g) in _PLAIN else g
+        if type(g) not in _PLAIN:
+            return g
+        return float(g) if isinstance(like, int | np.integer) else type(like)(g)
     if shape.kind == "static":
         return None
     if shape.kind == "tuple":

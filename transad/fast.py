@@ -75,7 +75,7 @@ class Fast:
             return None, ()
         if self.options.jit:
             from transad.compiled import ready
-            ready(getattr(typed.code.joint, "dispatcher", typed.code.joint), args, built, typed.code.path)
+            ready(getattr(typed.code.joint, "dispatcher", typed.code.joint), args, built)
         run = self.forwards(args, typed) or self.runner(typed, typed.code.joint)
         return run if typed.built.chain is None else _followed(run), typed.dependencies
 

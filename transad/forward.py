@@ -436,7 +436,7 @@ def chosen(fast: Any, args: tuple, typed: Any) -> Callable[..., Any] | None:
         found = gradient(fast.function, args, {}, fast.positions, fast.options)
         if found is not None and fast.options.jit:
             from transad.compiled import ready
-            ready(found, args, typed.built, typed.code.path)
+            ready(found, args, typed.built)
         return found
 
     first = sweep(args)

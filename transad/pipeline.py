@@ -23,7 +23,9 @@ from transad.kernels import Chain, chain
 from transad.kinds import Array, Kind
 from transad.names import Names
 from transad.options import Options
+from transad.passes.activity import used_as_number
 from transad.passes.prune import prune
+from transad.passes.regions import regions
 from transad.passes.reverse import Pair, reverse
 from transad.passes.specialise import NotTyped, specialise
 from transad.passes.specialise.values import Obj, Record, Tup, Val
@@ -102,6 +104,10 @@ def _versions(s: State) -> None:
     s.program = versions(s.program)
     s.program.off = s.options.without
     s.kinds = [_kind_of_result(e, s.program) for e in s.program.results]
+    integers = {f"{n}@0" for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)
+                if not s.program.kinds[n].real}
+    if integers and used_as_number(s.program, regions(s.program), integers):
+        raise NotTyped("a differentiated argument is an integer that is used as a number")
 
 
 def _reverse(s: State) -> None:

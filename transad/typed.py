@@ -153,7 +153,7 @@ def _build(f: types.FunctionType, slots: tuple[str, ...], shapes: list[Shape], c
     try:
         for w in wanted:
             for kind in leaf_kinds(shapes[w]):
-                if not kind.real:
+                if not kind.real and not kind.dtype.startswith(("int", "uint")):
                     raise NotTyped(f"the differentiated argument {slots[w]} holds {kind.dtype} values")
         built = pipeline.build(f, dict(zip(slots, shapes, strict=True)),
                                dict(zip(f.__code__.co_freevars, cell_shapes, strict=True)),
@@ -185,7 +185,7 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
     try:
         if chosen.jit:
             from transad.compiled import ready
-            ready(typed.code.forward, tuple(values), typed.built, typed.code.path)
+            ready(typed.code.forward, tuple(values), typed.built)
         flat, saved = typed.code.forward(*values)
     except ItemFailed:
         function(*args, **kwargs)           # the exception of the item, from the user's own text

@@ -46,12 +46,26 @@ def activity(program: Program, found: Regions, wanted: set[str], stopped: Iterab
             return active
 
 
+def used_as_number(program: Program, found: Regions, integers: set[str]) -> bool:
+    """Whether integer parameters (`name@0`) reach a real number or a result: not only a range, an index or a shape."""
+    walker = _Activity(program, found, set(integers), set(), integers=True)
+    before = -1
+    while len(walker.active) != before:
+        before = len(walker.active)
+        walker.block(program.body)
+    reached = any(carries(program.kinds.get(base(v))) for v in walker.active)
+    return reached or any(v in walker.active for e in program.results for v in carriers(e))
+
+
 class _Activity:
-    def __init__(self, program: Program, found: Regions, active: set[str], stopped: set[str]) -> None:
+    def __init__(self, program: Program, found: Regions, active: set[str], stopped: set[str],
+                 integers: bool = False) -> None:
         self.program, self.regions, self.active, self.stopped = program, found, active, stopped
+        self.integers = integers
 
     def mark(self, version: str, sources: list[str]) -> None:
-        if base(version) not in self.stopped and carries(self.program.kinds.get(base(version))):
+        kind = self.program.kinds.get(base(version))
+        if base(version) not in self.stopped and (carries(kind) or self.integers):
             if any(v in self.active for v in sources):
                 self.active.add(version)
 
