@@ -89,10 +89,10 @@ class ArrayAdjoint(Part):
     def store_element(self, s: Store, d_a: str, items: list[Node]) -> Block:
         place = index(name(d_a), items)
         uses = self.uses(s.value, s)
-        if s.op in ("+", "-") and not self.reads_target(s):
+        if s.op in ("+", "-"):        # what the target had before has the same cotangent: it stays where it is
             if not uses:
                 return []
-            g = self.temp("d_v") if uses > 1 else ""
+            g = self.temp("d_v") if uses > 1 or self.reads_target(s) else ""
             cot = Term(1.0 if s.op == "+" else -1.0, (name(g) if g else place,))
             found = self.differentiate(s.value, cot, s)
             return ([Let(g, place)] if g else []) + self.apply(found, s, g, "maybe" if g else "set") \

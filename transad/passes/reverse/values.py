@@ -134,7 +134,7 @@ class Values:
             return self.whole(e, s)
         if isinstance(e, gast.Subscript):
             return self.load(e, s)
-        if isinstance(e, gast.Attribute):
+        if isinstance(e, gast.Attribute) or _extent(e):
             return e
         if isinstance(e, gast.Call) and getattr(e.func, "id", "") in ALLOCATIONS and not e.func.id.endswith("_like"):
             return rebuilt(e, {"args": [self.index(a, s) for a in e.args]})
@@ -148,7 +148,7 @@ class Values:
         known = self.pseudos.get((id(s), show(e)))
         if known is not None and known.version in wanted:
             return name(known.version)
-        if isinstance(e, gast.Constant) or (isinstance(e, gast.Attribute) and e.attr != "T"):
+        if isinstance(e, gast.Constant) or (isinstance(e, gast.Attribute) and e.attr != "T") or _extent(e):
             return e
         if isinstance(e, gast.Name):
             stable = not isinstance(self.program.kinds.get(base(e.id)), Array) or self.regions.stable(e.id, s)
@@ -286,6 +286,9 @@ class Values:
         return self.pseudo(e, s)
 
     def plain(self, e: Node, s: Statement) -> bool:
+        if _extent(e) or (isinstance(e, gast.Subscript) and isinstance(e.value, gast.Attribute)
+                          and e.value.attr == "shape"):
+            return True
         if isinstance(e, gast.Subscript) and not isinstance(e.value, gast.Attribute):
             return self.regions.stable(e.value.id, s) and self.plain(e.slice, s)
         if isinstance(e, gast.Call) and not self.cheap_call(e):
@@ -295,6 +298,12 @@ class Values:
         return all(self.plain(c, s) for c in gast.iter_child_nodes(e)
                    if not isinstance(c, gast.operator | gast.unaryop | gast.boolop | gast.cmpop | gast.expr_context)
                    and not (isinstance(e, gast.Call) and c is e.func))
+
+
+def _extent(e: Node) -> bool:
+    """`len(a)` or `a.size`: what an array holds does not matter."""
+    return (isinstance(e, gast.Call) and getattr(e.func, "id", "") == "len" and isinstance(e.args[0], gast.Name)) or (
+        isinstance(e, gast.Attribute) and e.attr in ("size", "shape"))
 
 
 def _wanted(e: Node, kind: Kind) -> str:

@@ -50,7 +50,7 @@ def _range(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node
     step = args[2].const if len(args) == 3 else 1
     if not isinstance(step, int) or step == 0:
         raise NotTyped("a range whose step is not known", node)
-    start, stop = s.fixed(start, "start"), s.fixed(stop, "stop")
+    start, stop = s.held(start, "start"), s.fixed(stop, "stop")
     return s.range_iter(start.expr, stop.expr, step)
 
 
@@ -62,6 +62,7 @@ def _enumerate(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: 
     inner = s.iter_of(args[0], node)
     if inner.item is None:
         raise NotTyped("enumerate of a generator", node)
+    first = s.held(first, "first")
 
     def item(i: Node) -> Any:
         count = Val(i, INT) if first.const == 0 else Val(expr("i + s", i=i, s=first.expr), INT)

@@ -58,11 +58,15 @@ class Loops(Part):
         if isinstance(v, Lst):
             v = v.array
         if is_array(v) and v.kind.ndim:
-            a = self.atom(v, "a")
+            a = self.held(self.atom(v, "a"), "a")
             return Iter(lambda: call("len", a.expr), lambda i: self.load(a, [Val(i, INT)], node))
         if isinstance(v, Tup) and v.items and all(is_scalar(x) for x in v.items):
             return self.iter_of(self.as_array(v, node), node)
         raise NotTyped("this value is iterated", node)
+
+    def held(self, v: Val, wanted: str) -> Val:
+        """What an iterator goes over, under a name of its own where the loop assigns the user's name again."""
+        return self.let(wanted, v) if self.rebound & set(names_in(v.expr)) else v
 
     def iter_item(self, it: Iter, node: Node) -> Any:
         k = self.eval(node.slice)
@@ -224,8 +228,13 @@ class Loops(Part):
         return _conflict(path)
 
     def for_loop(self, s: Node) -> None:
-        iterable = self.eval(s.iter)
         target_names = {t.id for t in gast.walk(s.target) if isinstance(t, gast.Name)}
+        outer, assigned = self.rebound, target_names | _stored(s.body)
+        self.rebound = outer | {slot for (path, *_), slot in self.frame.slots.items() if path in assigned}
+        iterable = self.eval(s.iter)
+        if is_array(iterable):
+            iterable = self.iter_of(iterable, s)
+        self.rebound = outer
         wanted = s.target.id if isinstance(s.target, gast.Name) and isinstance(iterable, Iter) and (
             iterable.span is not None) and not (target_names & _stored(s.body)) else ""
         if wanted == "_":

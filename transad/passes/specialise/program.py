@@ -43,6 +43,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops):
         self.lowered: dict[int, tuple[Node, Node]] = {}
         self.own: set[str] = set()
         self.temporaries = 0
+        self.rebound: set[str] = set()          # what the loop whose iterable is being evaluated assigns
         self.rebinds = False        # nested functions may assign the variables of their callers
         self.parameter_of: dict[str, str] = {}
         self.sources: dict[Any, Any] = {}
