@@ -134,6 +134,8 @@ class Values:
             return self.whole(e, s)
         if isinstance(e, gast.Subscript):
             return self.load(e, s)
+        if _extent(e) and not self.at_hand(e):
+            return self.pseudo(e, s)
         if isinstance(e, gast.Attribute) or _extent(e):
             return e
         if isinstance(e, gast.Call) and getattr(e.func, "id", "") in ALLOCATIONS and not e.func.id.endswith("_like"):
@@ -148,8 +150,10 @@ class Values:
         known = self.pseudos.get((id(s), show(e)))
         if known is not None and known.version in wanted:
             return name(known.version)
-        if isinstance(e, gast.Constant) or (isinstance(e, gast.Attribute) and e.attr != "T") or _extent(e):
+        if isinstance(e, gast.Constant) or (isinstance(e, gast.Attribute) and e.attr != "T"):
             return e
+        if _extent(e):
+            return e if self.at_hand(e) else None
         if isinstance(e, gast.Name):
             stable = not isinstance(self.program.kinds.get(base(e.id)), Array) or self.regions.stable(e.id, s)
             return e if stable else None
@@ -174,6 +178,10 @@ class Values:
         if any(v is None for v in changed.values()):
             return None
         return rebuilt(e, changed)
+
+    def at_hand(self, extent: Node) -> bool:
+        """Whether the reverse sweep has the array whose length is asked for: one made before all loops."""
+        return all(not self.scopes.defined[n].scope.in_loop for n in names_in(extent) if "@" in n)
 
     def inside(self, e: Node, s: Statement) -> Node:
         changed: dict[str, Any] = {}
@@ -286,7 +294,7 @@ class Values:
         return self.pseudo(e, s)
 
     def plain(self, e: Node, s: Statement) -> bool:
-        if _extent(e) or (isinstance(e, gast.Subscript) and isinstance(e.value, gast.Attribute)
+        if (_extent(e) and self.at_hand(e)) or (isinstance(e, gast.Subscript) and isinstance(e.value, gast.Attribute)
                           and e.value.attr == "shape"):
             return True
         if isinstance(e, gast.Subscript) and not isinstance(e.value, gast.Attribute):
