@@ -163,7 +163,6 @@ def emit(pair: Pair) -> str:
     if pair.reverse:
         rev.block(pair.reverse, 1)
     outs = ", ".join(show(c) for c in pair.cotangents)
-    outs = outs if len(pair.cotangents) == 1 else f"({outs})"
     seeds = pair.seeds
     ones = ", ".join("1.0" for _ in seeds)
     return "\n".join([

@@ -34,4 +34,4 @@ def f_rev(saved, d_y):
         # t = x * y
         d_x = d_t * y
         d_y_1 += d_t * x
-    return (d_x, d_y_1)
+    return d_x, d_y_1

@@ -32,4 +32,4 @@ def f_rev(saved, d_t_1):
     d_y = summed(d_e) + d_t_2 * x
     d_x = d_t_2 * y
     d_a += d_e
-    return (d_x, d_a, d_y)
+    return d_x, d_a, d_y

@@ -48,4 +48,4 @@ def f_rev(saved, d_t):
             d_u[i - 1] += d_v_1 * u_1[i] * s
     # u, v = x.copy(), np.zeros(3)
     d_x += unbroadcast(d_u, d_x)
-    return (d_x, d_s)
+    return d_x, d_s

@@ -65,4 +65,4 @@ def f_rev(saved, d_ret_1):
             d_y += d_s * s
             d_a[i] += d_s * s * s
             d_s *= y + 2.0 * a[i] * s
-    return (d_a, d_y)
+    return d_a, d_y

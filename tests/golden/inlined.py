@@ -34,4 +34,4 @@ def f_rev(saved, d_y):
     # d_t = math.sin(t)
     d_d_t += d_d_t_2 * math.cos(d_t)
     d_t_3 += d_d_t_1 * math.cos(t)
-    return (d_t_3, d_d_t)
+    return d_t_3, d_d_t

@@ -54,4 +54,4 @@ def f_rev(saved, d_y):
         d_omega += d_h / v
         d_alpha -= d_t
         d_beta -= d_t
-    return (d_omega, d_alpha, d_beta, d_r)
+    return d_omega, d_alpha, d_beta, d_r

@@ -21,4 +21,4 @@ def f_rev(saved, d_y):
     d_y_1 = d_y * s
     # s = math.sin(x)
     d_x = d_s * math.cos(x)
-    return (d_x, d_y_1)
+    return d_x, d_y_1

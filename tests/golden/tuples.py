@@ -25,4 +25,4 @@ def f_rev(saved, d_y0, d_y1):
     # x, y = p
     d_p_1 = d_y
     d_p_0 = d_x
-    return (d_p_0, d_p_1, d_k)
+    return d_p_0, d_p_1, d_k

@@ -40,4 +40,4 @@ def f_rev(saved, d_t):
     d_v_2 = d_v.copy()
     d_v[:] = d_v_2 * s
     d_s = summed(d_v_2 * v_1)
-    return (d_x, d_s)
+    return d_x, d_s

@@ -50,7 +50,7 @@ def _range(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node
     step = args[2].const if len(args) == 3 else 1
     if not isinstance(step, int) or step == 0:
         raise NotTyped("a range whose step is not known", node)
-    start, stop = s.held(start, "start"), s.fixed(stop, "stop")
+    start, stop = s.held(start, "start"), stop
     return s.range_iter(start.expr, stop.expr, step)
 
 

@@ -29,14 +29,6 @@ _UNROLLED = 64
 class Loops(Part):
     """The part of the specialiser that handles loops."""
 
-    def fixed(self, v: Val, wanted: str) -> Val:
-        """An integer bound that cannot change while the loop runs."""
-        if isinstance(v.expr, gast.Constant):
-            return v
-        if isinstance(v.expr, gast.Name) or (v.const is not UNKNOWN and isinstance(v.const, int)):
-            return v
-        return v
-
     def range_iter(self, start: Node, stop: Node, step: int) -> Iter:
         def length() -> Node:
             if step == 1 and show(start) == "0":
@@ -124,7 +116,6 @@ class Loops(Part):
     def emit_for(self, start: Node, stop: Node, step: int, body: Callable[[Node], None],
                  wanted: str) -> None:
         line, source = self.line, self.source
-        start, stop = self.loop_bound(start), self.loop_bound(stop)
 
         def make() -> ir.Statement:
             var = self.residual(self.frame, wanted, INT) if wanted else self.names.fresh("i")
@@ -134,11 +125,6 @@ class Loops(Part):
             inner, self.buffer = self.buffer, outer
             return ir.For(var, start, stop, step, inner, line=line, source=source)
         self.settle(make)
-
-    def loop_bound(self, bound: Node) -> Node:
-        """A bound as the loop read it: named if the body may assign what it reads. (Decided by the reverse pass,
-        which sees the versions; here only compound bounds are kept as they are.)"""
-        return bound
 
     def settle(self, make: Callable[[], ir.Statement]) -> None:
         """Build a loop until the kinds of the variables it carries are stable."""

@@ -162,8 +162,6 @@ class NumpyCalls(Part):
             return args[0]
         return self.np_array(args, keywords, node)
 
-    np_ascontiguousarray = None
-
     def dtype_of(self, args: list[Any], keywords: dict[str, Any], node: Node) -> str | None:
         given = args[0] if args else keywords.get("dtype")
         extra = set(keywords) - {"dtype"}
