@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from transad.ir import Block, Do, Exit, For, If, Let, Move, Phi, Program, Statement, Store, While, assigned, dump, reads
 from transad.kinds import FLOAT, INT, Array
+from transad.passes.overlaps import apart
 from transad.quote import Node, call, constant, name, names_in, substitute
 
 Env = dict[str, str]
@@ -37,8 +38,9 @@ def versions(program: Program) -> Program:
             break
         fillers: Block = [Let(v, _filler(program.kinds[v]), source="") for v in sorted(pass_.unset)]
         program = Program(**{**vars(program), "body": fillers + program.body})
-    return Program(**{**vars(program), "body": body, "results": results,
+    made = Program(**{**vars(program), "body": body, "results": results,
                       "parameters": [f"{p}@0" for p in program.parameters]})
+    return apart(made)
 
 
 def _filler(kind: object) -> Node:

@@ -24,6 +24,7 @@ from transad.quote import Node, call, constant, expr, name, tuple_
 
 def reverse(program: Program, wanted: list[str], names: Names, stopped: Iterable[str] = ()) -> Pair:
     """The pair of sweeps of a program with versions, for the cotangents of the parameters `wanted` (plain names)."""
+    names.taken |= program.kinds.keys()
     end = Do(constant(None))
     program.body.append(end)
     found = regions(program)
