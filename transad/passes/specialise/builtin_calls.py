@@ -12,6 +12,7 @@ from transad.passes.specialise.values import (
     UNKNOWN,
     Closure,
     Iter,
+    Lazy,
     Lst,
     NotTyped,
     Obj,
@@ -29,13 +30,15 @@ if TYPE_CHECKING:
 
 def _len(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
     v = args[0]
+    if isinstance(v, Lazy):
+        raise NotTyped("len of an iterator", node)
     if isinstance(v, Tup):
         return Val(constant(len(v.items)), INT, len(v.items))
     if isinstance(v, Lst):
         v = v.array
     if is_array(v):
         return Val(call("len", s.atom(v, "a").expr), INT)
-    if isinstance(v, Iter) and v.length:
+    if isinstance(v, Iter) and v.span is not None:
         return Val(v.length(), INT)
     if isinstance(v, Obj) and hasattr(v.value, "__len__"):
         return Val(constant(len(v.value)), INT, len(v.value))
@@ -57,22 +60,28 @@ def _range(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node
 def _enumerate(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
     first = args[1] if len(args) > 1 else keywords.get("start", Val(constant(0), INT, 0))
     if isinstance(args[0], Tup):
-        return Tup([Tup([s.binary(expr("a + b").op, first, Val(constant(k), INT, k), node) if first.const != 0
-                         else Val(constant(k), INT, k), v]) for k, v in enumerate(args[0].items)], list)
+        return Lazy([Tup([s.binary(expr("a + b").op, first, Val(constant(k), INT, k), node) if first.const != 0
+                         else Val(constant(k), INT, k), v]) for k, v in enumerate(args[0].items)], list, _late(args))
     inner = s.iter_of(args[0], node)
     if inner.item is None:
         raise NotTyped("enumerate of a generator", node)
-    first = s.held(first, "first")
+    begin = [s.held(first, "first")]
 
     def item(i: Node) -> Any:
-        count = Val(i, INT) if first.const == 0 else Val(expr("i + s", i=i, s=first.expr), INT)
+        count = Val(i, INT) if first.const == 0 else Val(expr("i + s", i=i, s=begin[0].expr), INT)
         return Tup([count, inner.item(i)])
-    return Iter(inner.length, item, name=inner.name)
+    return Iter(inner.length, item, name=inner.name, over=[*inner.over, begin])
+
+
+def _late(args: list[Any]) -> bool:
+    return any(isinstance(a, Lazy) and a.late for a in args)
 
 
 def _zip(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    if any(k != "strict" or getattr(v, "const", UNKNOWN) is not False for k, v in keywords.items()):
+        raise NotTyped("zip with strict=True", node)
     if all(isinstance(a, Tup) for a in args):
-        return Tup([Tup(list(items)) for items in zip(*(a.items for a in args), strict=False)], list)
+        return Lazy([Tup(list(items)) for items in zip(*(a.items for a in args), strict=False)], list, _late(args))
     iters = [s.iter_of(a, node) for a in args]
     if any(i.item is None for i in iters):
         raise NotTyped("zip of a generator", node)
@@ -80,30 +89,31 @@ def _zip(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) 
     def length() -> Node:
         lengths = [i.length() for i in iters]
         return lengths[0] if len(lengths) == 1 else s.let("n", Val(call("min", *lengths), INT)).expr
-    return Iter(length, lambda i: Tup([it.item(i) for it in iters]))
+    return Iter(length, lambda i: Tup([it.item(i) for it in iters]), over=[x for it in iters for x in it.over])
 
 
 def _reversed(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
     if isinstance(args[0], Tup):
-        return Tup(args[0].items[::-1], list)
+        return Lazy(args[0].items[::-1], list, _late(args))
     it = s.iter_of(args[0], node)
     if it.item is None:
         raise NotTyped("reversed of a generator", node)
     n = s.let("n", Val(it.length(), INT)).expr
-    return Iter(lambda: n, lambda i: it.item(expr("n - 1 - i", n=n, i=i)))
+    return Iter(lambda: n, lambda i: it.item(expr("n - 1 - i", n=n, i=i)), over=it.over)
 
 
 def _map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
     function, iterables = args[0], args[1:]
     if all(isinstance(a, Tup) for a in iterables):
-        return Tup([s.call_value(function, list(items), {}, node)
-                    for items in zip(*(a.items for a in iterables), strict=False)], list)
+        return Lazy([s.call_value(function, list(items), {}, node)
+                    for items in zip(*(a.items for a in iterables), strict=False)], list, late=True)
     if len(iterables) == 1:
         inner = s.iter_of(iterables[0], node)
         if inner.drive is not None:
-            return Iter(drive=lambda k: inner.drive(lambda v: k(s.call_value(function, [v], {}, node))))
+            return Iter(drive=lambda k: inner.drive(lambda v: k(s.call_value(function, [v], {}, node))),
+                        over=inner.over)
     zipped = _zip(s, iterables, {}, node)
-    return Iter(zipped.length, lambda i: s.call_value(function, zipped.item(i).items, {}, node))
+    return Iter(zipped.length, lambda i: s.call_value(function, zipped.item(i).items, {}, node), over=zipped.over)
 
 
 def _transad_map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
@@ -122,7 +132,7 @@ def _filter(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Nod
             kept = v if isinstance(args[0], Obj) and args[0].value is None else s.call_value(args[0], [v], {}, node)
             s.branch(s.truth(kept, node), lambda: k(v), lambda: None)
         s.iterate(inner, one, node)
-    return Iter(drive=drive)
+    return Iter(drive=drive, over=inner.over)
 
 
 def _sum(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:

@@ -152,8 +152,11 @@ class Calls(Part):
         if isinstance(value, Val):
             return self.let(label, value) if keeps and not isinstance(value.expr, gast.Constant) else self.atom(value, label)
         if isinstance(value, Tup):
-            return Tup([self.parameter(v, f"{label}_{k}", keeps) for k, v in enumerate(value.items)], value.cls)
-        return value
+            return Tup([self.parameter(v, f"{label}_{k}", keeps) for k, v in enumerate(self.retained(value).items)],
+                       value.cls)
+        if isinstance(value, Iter) and not keeps:
+            value.loop = value.loop or self.loops[-1]
+        return self.retained(value)
 
     def bound(self, f: Closure, args: list[Any], keywords: dict[str, Any], node: Node) -> dict[str, Any]:
         """The arguments by parameter name, as Python binds them."""

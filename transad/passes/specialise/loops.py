@@ -1,4 +1,4 @@
-"""Loops, comprehensions and everything that is iterated."""
+"""Loops and comprehensions."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,14 +7,15 @@ from typing import Any
 from transad import ir
 from transad.kinds import INT, Array, Scalar, join
 from transad.nodes import gast
+from transad.passes.specialise.iterators import Iterators
 from transad.passes.specialise.values import (
     UNKNOWN,
     Frame,
     Iter,
+    Lazy,
     Lst,
     NotTyped,
     Obj,
-    Part,
     Record,
     Tup,
     Val,
@@ -26,49 +27,8 @@ from transad.quote import Node, call, constant, expr, name, names_in, show
 _UNROLLED = 64
 
 
-class Loops(Part):
+class Loops(Iterators):
     """The part of the specialiser that handles loops."""
-
-    def range_iter(self, start: Node, stop: Node, step: int) -> Iter:
-        def length() -> Node:
-            if step == 1 and show(start) == "0":
-                return stop
-            if step == 1:
-                return expr("max(b - a, 0)", a=start, b=stop)
-            return call("len", call("range", start, stop, constant(step)))
-
-        def item(i: Node) -> Val:
-            if show(start) == "0" and step == 1:
-                return Val(i, INT)
-            offset = i if step == 1 else expr("k * i", k=constant(step), i=i)
-            return Val(offset if show(start) == "0" else expr("a + i", a=start, i=offset), INT)
-        return Iter(length, item, (start, stop, step))
-
-    def iter_of(self, v: Any, node: Node) -> Iter:
-        if isinstance(v, Iter):
-            return v
-        if isinstance(v, Lst):
-            v = v.array
-        if is_array(v) and v.kind.ndim:
-            a = self.held(self.atom(v, "a"), "a")
-            return Iter(lambda: call("len", a.expr), lambda i: self.load(a, [Val(i, INT)], node))
-        if isinstance(v, Tup) and v.items and all(is_scalar(x) for x in v.items):
-            return self.iter_of(self.as_array(v, node), node)
-        raise NotTyped("this value is iterated", node)
-
-    def held(self, v: Val, wanted: str) -> Val:
-        """What an iterator goes over, under a name of its own where the loop assigns the user's name again."""
-        return self.let(wanted, v) if self.rebound & set(names_in(v.expr)) else v
-
-    def iter_item(self, it: Iter, node: Node) -> Any:
-        k = self.eval(node.slice)
-        if it.item is None or not is_scalar(k):
-            raise NotTyped("an item of a generator", node)
-        if isinstance(k.const, int) and k.const < 0:
-            return it.item(expr("n + k", n=it.length(), k=k.expr))
-        if isinstance(k.const, int):
-            return it.item(k.expr)
-        raise NotTyped("an item of an iterator at a computed index", node)
 
     def iterate(self, v: Any, body: Callable[[Any], None], node: Node, wanted: str = "") -> None:
         """Emit the loop that runs `body` on every item."""
@@ -128,6 +88,13 @@ class Loops(Part):
 
     def settle(self, make: Callable[[], ir.Statement]) -> None:
         """Build a loop until the kinds of the variables it carries are stable."""
+        self.loops.append(object())
+        try:
+            self.settled(make)
+        finally:
+            self.loops.pop()
+
+    def settled(self, make: Callable[[], ir.Statement]) -> None:
         for _ in range(12):
             start_names, start_own = set(self.names.taken), set(self.own)
             kinds, slots = dict(self.kinds), [(f, dict(f.slots)) for f in self.frames]
@@ -220,6 +187,8 @@ class Loops(Part):
         iterable = self.eval(s.iter)
         if is_array(iterable):
             iterable = self.iter_of(iterable, s)
+        if isinstance(iterable, Lazy) and iterable.late:
+            raise NotTyped("a loop over the results of calls for the items of a tuple", s)
         self.rebound = outer
         wanted = s.target.id if isinstance(s.target, gast.Name) and isinstance(iterable, Iter) and (
             iterable.span is not None) and not (target_names & _stored(s.body)) else ""
@@ -321,11 +290,12 @@ class Loops(Part):
         source = self.eval(first.iter)
         if len(node.generators) == 1 and not first.ifs:
             if isinstance(source, Tup):
-                return Tup([self.element(node, first, v, frame) for v in source.items], list)
+                return Lazy([self.element(node, first, v, frame) for v in source.items], list, late=True)
             inner = self.iter_of(source, node)
             if inner.item is not None:
-                return Iter(inner.length, lambda i: self.element(node, first, inner.item(i), frame))
-        return Iter(drive=lambda k: self.driven(node, 0, source, frame, k))
+                return Iter(inner.length, lambda i: self.element(node, first, inner.item(i), frame), over=inner.over)
+        source = self.iter_of(source, node) if is_array(source) or isinstance(source, Lst) else source
+        return Iter(drive=lambda k: self.driven(node, 0, source, frame, k), over=getattr(source, "over", []))
 
     def element(self, node: Node, generator: Node, item: Any, frame: Frame) -> Any:
         return self.inside(frame, lambda: (self.bind(generator.target, item), self.eval(node.elt))[1])

@@ -44,6 +44,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops):
         self.own: set[str] = set()
         self.temporaries = 0
         self.rebound: set[str] = set()          # what the loop whose iterable is being evaluated assigns
+        self.loops: list[object] = [object()]       # those that are being built, innermost last
         self.rebinds = False        # nested functions may assign the variables of their callers
         self.parameter_of: dict[str, str] = {}
         self.sources: dict[Any, Any] = {}
@@ -90,11 +91,11 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops):
                 self.emit(ir.Let(slot, value.expr))
             return Val(name(slot), self.kinds[slot] if isinstance(value.kind, Scalar) else value.kind, value.const)
         if isinstance(value, Tup):
-            items = self.detach(value.items, frame, path)
+            items = self.detach(self.retained(value).items, frame, path)
             return Tup([self.assign(frame, f"{path}_{k}", v) for k, v in enumerate(items)], value.cls)
         if isinstance(value, Record):
             return Record(value.cls, {f: self.assign(frame, f"{path}_{f}", v) for f, v in value.fields.items()})
-        return value
+        return self.retained(value)
 
     def detach(self, items: list[Any], frame: Frame, path: str) -> list[Any]:
         """Name the items that read a variable which an earlier item of the same tuple is about to overwrite."""
@@ -108,7 +109,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops):
             frame = self.frame.outer_names[identifier]
         while frame is not None:
             if identifier in frame.vars:
-                return frame.vars[identifier]
+                return self.taken(frame.vars[identifier], (id(frame), identifier), node)
             frame = frame.parent
         return self.lookup_global(identifier, node)
 

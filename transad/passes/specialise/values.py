@@ -56,6 +56,14 @@ class Tup:
 
 
 @dataclass
+class Lazy(Tup):
+    """The items of a `map`, `zip` or generator over a tuple: to be gone through at once. `late`: an item is the result
+    of a call, which Python makes when the item is asked for."""
+
+    late: bool = False
+
+
+@dataclass
 class Record:
     """A dataclass instance or another object whose attributes are tracked one by one."""
 
@@ -109,14 +117,22 @@ class Frame:
 class Iter:
     """Something to iterate over by index: its length and its item at an index.
 
-    `span` is (start, stop, step) where the items are just these integers. `drive`, where set, runs its own loops
-    (a generator expression, a filter) and calls back once per item; it has no length."""
+    `span` is [start, stop, step] where the items are just these integers. `drive`, where set, runs its own loops
+    (a generator expression, a filter) and calls back once per item; it has no length.
+
+    `over`: what it goes over, each value in a list of its own, so that it can be named when a variable is to hold the
+    iterator. `once`: it is exhausted when it has been gone through (all but a range); `loop`: the loop in which a
+    variable got it, `read`: the variables by which it was read since."""
 
     length: Any = None        # () -> Node
     item: Any = None          # Node -> abstract value
-    span: tuple[Node, Node, int] | None = None
+    span: list[Any] | None = None
     drive: Any = None         # runs its own loops: (item -> None) -> None
     name: str = "i"
+    over: list[list[Any]] = field(default_factory=list)
+    once: bool = True
+    loop: Any = None
+    read: set[Any] = field(default_factory=set)
 
 
 def is_array(v: Any) -> TypeGuard[Val]:
