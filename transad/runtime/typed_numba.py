@@ -131,7 +131,7 @@ def _scatter_add(d_a, index, g):      # type: ignore[no-untyped-def]
 
 @overload(typed.take_scattered)
 def _take_scattered(d_a, index):      # type: ignore[no-untyped-def]
-    if index.ndim != 1 or d_a.ndim != 1:
+    if index.ndim != 1 or d_a.ndim > 3:
         return None
     if isinstance(index.dtype, types.Boolean):
         def masked(d_a, index):      # type: ignore[no-untyped-def]
@@ -141,6 +141,14 @@ def _take_scattered(d_a, index):      # type: ignore[no-untyped-def]
                     d_a[i] = 0.0
             return g
         return masked
+    if d_a.ndim > 1:
+        def rows(d_a, index):      # type: ignore[no-untyped-def]
+            g = d_a[index]
+            for k in range(index.size - 1, -1, -1):
+                g[k] = d_a[index[k]]
+                d_a[index[k]] = 0.0
+            return g
+        return rows
 
     def indexed(d_a, index):      # type: ignore[no-untyped-def]
         g = np.empty(index.size, d_a.dtype)
