@@ -32,12 +32,14 @@ def flags(strict: bool) -> dict[str, Any]:
 
 def compiled_module(code: types.CodeType, built: Built, options: Options, path: str) -> dict[str, Any]:
     """The namespace of the module of a pair with its functions compiled on their first call."""
-    return module_of(code, built.pair.name, built.pair.constants, options, path, ("fwd", "rev", "joint"))
+    parts = (*built.recursive, *(f"{built.pair.name}_{part}" for part in ("fwd", "rev", "joint")))
+    # Recursive functions that Numba reads back from its cache can crash the process: they are compiled in each process.
+    return module_of(code, built.pair.constants, options, path, parts, on_disk=not built.recursive)
 
 
-def module_of(code: types.CodeType, function: str, constants: dict[str, Any], options: Options, path: str,
-              parts: Sequence[str]) -> dict[str, Any]:
-    """The namespace of a module with the functions `function_part` compiled on their first call."""
+def module_of(code: types.CodeType, constants: dict[str, Any], options: Options, path: str,
+              functions: Sequence[str], on_disk: bool = True) -> dict[str, Any]:
+    """The namespace of a module with these of its functions compiled on their first call."""
     import numba
 
     from transad.runtime import typed_numba
@@ -49,9 +51,8 @@ def module_of(code: types.CodeType, function: str, constants: dict[str, Any], op
     space.update({"np": np, "math": math, **{h: getattr(typed_numba, h) for h in HELPERS if hasattr(typed_numba, h)},
                   **constants})
     exec(code, space)
-    on_disk = not path.startswith("<")
-    for part in parts:
-        label = f"{function}_{part}"
+    on_disk = on_disk and not path.startswith("<")
+    for label in functions:
         space[label] = numba.njit(space[label], cache=on_disk, **flags(options.strict))
     return space
 

@@ -9,7 +9,7 @@ from transad.quote import Node, names_in, show
 
 HELPERS = ("stop_gradient", "share_of_larger", "share_of_sum", "quotient", "power_x", "power_y", "unbroadcast",
            "stretched", "summed", "copy_to", "gather", "scatter_add", "take_scattered", "share_of_extreme",
-           "keep_zero", "digamma", "record_array", "replayed_1", "replayed_2", "replayed_3")
+           "keep_zero", "digamma", "record_array", "replayed_1", "replayed_2", "replayed_3", "shadow_at")
 
 
 class _Lines:
@@ -152,22 +152,35 @@ def _stored(s: Store) -> str:
 
 def emit(pair: Pair) -> str:
     """The module text of a pair: `f_fwd`, `f_rev` and their joint sweep."""
-    forward = _Lines(pair, comments=False)
-    forward.block(pair.forward, 1)
-    y = ", ".join(show(e) for e in pair.results)
-    y = y if len(pair.results) == 1 else f"({y})"
+    forward, rev = forward_lines(pair), reverse_lines(pair)
+    unpacked = [f"    {', '.join(pair.saved)}{',' if len(pair.saved) == 1 else ''} = saved"] if pair.saved else []
     saved = f"({', '.join(pair.saved)}{',' if len(pair.saved) == 1 else ''})"
-    rev = _Lines(pair, comments=True)
-    if pair.saved:
-        rev.add(1, f"{', '.join(pair.saved)}{',' if len(pair.saved) == 1 else ''} = saved")
-    if pair.reverse:
-        rev.block(pair.reverse, 1)
     outs = ", ".join(show(c) for c in pair.cotangents)
-    seeds = pair.seeds
-    ones = ", ".join("1.0" for _ in seeds)
+    ones = ", ".join("1.0" for _ in pair.seeds)
     return "\n".join([
-        f"def {pair.name}_fwd({', '.join(pair.parameters)}):", *forward.out, f"    return {y}, {saved}", "", "",
-        f"def {pair.name}_rev(saved, {', '.join(seeds)}):", *rev.out, f"    return {outs}", "", "",
+        f"def {pair.name}_fwd({', '.join(pair.parameters)}):", *forward, f"    return {result(pair)}, {saved}", "", "",
+        f"def {pair.name}_rev(saved, {', '.join(pair.seeds)}):", *unpacked, *rev, f"    return {outs}", "", "",
         f"def {pair.name}_joint({', '.join(pair.parameters)}):",
         f"    y, saved = {pair.name}_fwd({', '.join(pair.parameters)})",
         f"    return y, {pair.name}_rev(saved, {ones})"]) + "\n"
+
+
+def result(pair: Pair) -> str:
+    """What the forward sweep returns first: a value or a tuple of them."""
+    y = ", ".join(show(e) for e in pair.results)
+    return y if len(pair.results) == 1 else f"({y})"
+
+
+def forward_lines(pair: Pair) -> list[str]:
+    """The body of the forward sweep."""
+    forward = _Lines(pair, comments=False)
+    forward.block(pair.forward, 1)
+    return forward.out
+
+
+def reverse_lines(pair: Pair) -> list[str]:
+    """The body of the reverse sweep, which reads the saved values by name."""
+    rev = _Lines(pair, comments=True)
+    if pair.reverse:
+        rev.block(pair.reverse, 1)
+    return rev.out

@@ -145,7 +145,7 @@ def _known(sig: Signature, kind: tuple, options: Options, make: Callable[[], Emi
 # -- building ---------------------------------------------------------------------------------------------------------
 def _program(sig: Signature) -> tuple[State, list[str]]:
     """The normal form with a name for every result, and the parameters that are differentiated."""
-    s = State(sig.function, sig.shapes, sig.captured, sig.wanted)
+    s = State(sig.function, sig.shapes, sig.captured, sig.wanted, marked=False)
     try:
         _specialise(s)
     except NotTyped as problem:
@@ -181,7 +181,7 @@ def _emitted(s: State, text: str, options: Options, parts: Sequence[str], *, wri
                              **s.program.constants}
     if options.jit:
         from transad.compiled import module_of
-        space = module_of(code, s.label, s.program.constants, options, path, parts)
+        space = module_of(code, s.program.constants, options, path, [f"{s.label}_{p}" for p in parts])
     else:
         exec(code, space)
     made.functions = {p: space[f"{s.label}_{p}"] for p in parts}

@@ -113,7 +113,8 @@ class Do(Statement):
 class Program:
     """A function in normal form.
 
-    `parameters`: residual names, in order; `results`: names or literals of the flattened result; `kinds`: of every name.
+    `parameters`: residual names, in order; `results`: names or literals of the flattened result; `kinds`: of every name;
+    `recursive`: the functions that it calls by name.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Program:
     constants: dict[str, Any] = field(default_factory=dict)
     filename: str = ""
     off: frozenset[str] = frozenset()
+    recursive: dict[str, Any] = field(default_factory=dict)
 
 
 def blocks(statement: Statement) -> list[Block]:

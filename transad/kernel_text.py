@@ -13,7 +13,7 @@ from transad.passes.kernelize import Map
 from transad.passes.prune import prune
 from transad.passes.reverse import Pair
 from transad.passes.specialise.values import NotTyped
-from transad.quote import Node, show
+from transad.quote import Node, expr, name, show
 
 Lines_ = list[str]
 
@@ -54,6 +54,8 @@ class _Names:
 class Kernel:
     """One map as text. `slopes`: the inputs that receive a cotangent, in the order in which it is returned."""
 
+    inside = True           # an item adds to the cotangents of arrays itself
+
     def __init__(self, label: str, k: int, part: Map, bounds: Bounds, pair: Pair, wanted: list[str], live: list[str],
                  start: str, stop: str) -> None:
         self.part, self.bounds, self.pair, self.live = part, bounds, pair, live
@@ -72,6 +74,9 @@ class Kernel:
         self.local = _Names(*[self.taken.fresh(v) for v in ("n", "c", "i", "first", "last", "chunks", "work", "sums",
                                                             "counts", "failed", "kept")])
         self.shared(wanted)
+        first = part.loop.start
+        if (self.own or part.arrays) and not (isinstance(first, gast.Constant) and first.value >= 0):
+            bounds.require(expr("a >= 0", a=name(start)))       # a negative index may name the entry of another item
 
     def shared(self, wanted: list[str]) -> None:
         """Sort the cotangents: numbers are returned, arrays are added into, whole or one copy for each chunk."""
@@ -176,17 +181,18 @@ class Kernel:
         kept += [w.failed] if self.fails else []
         out = []
         chunk, threads = f"{self.label}_chunk{self.k}{suffix}", f"{self.label}_threads{self.k}{suffix}"
+        given = shadows if self.inside else []
         if self.fails:
-            out.append(self.guarded(mode, seeds, shadows, suffix))
+            out.append(self.guarded(mode, seeds, given, suffix))
             self.functions.append((f"{self.item}{suffix}_try", frozenset()))
-        out.append("\n".join(self.chunk(chunk, mode, suffix, extra, kept, sums, ints, numbers, arrays, seeds, shadows)))
+        out.append("\n".join(self.chunk(chunk, mode, suffix, extra, kept, sums, ints, numbers, arrays, seeds, given)))
         self.functions.append((chunk, frozenset()))
         if part.threaded:
             spread = list(self.spread.values()) if mode != "primal" else []
-            given = ", ".join([w.chunks, self.start, w.n, *extra, *kept])
+            inputs = ", ".join([w.chunks, self.start, w.n, *extra, *kept])
             passed = [f"{x}[{w.c}]" if x in spread else x for x in extra]
             out.append("\n".join([
-                f"def {threads}({given}):", f"    for {w.c} in prange({w.chunks}):",
+                f"def {threads}({inputs}):", f"    for {w.c} in prange({w.chunks}):",
                 f"        {chunk}({self.range_of()}, {w.c}, {', '.join([*passed, *kept])})"]))
             self.functions.append((threads, frozenset({"threaded"})))
         out.append("\n".join(self.whole(chunk, threads, mode, suffix, extra, kept, sums, ints, seeds, arrays)))
@@ -257,11 +263,19 @@ class Kernel:
         for v, y in zip(part.outputs if results else [], results, strict=True):
             out.append(f"        {v}[{w.i}] = {y}" if v in part.arrays else f"        {totals[v]} += {y}") \
                 if v in arrays or v in totals else None
-        for v, d in zip(numbers, names[len(results):], strict=True):
-            out.append(f"        {totals[f'd_{v}']} += {d}")
+        out += indented(self.accumulated(numbers, names[len(results):], totals), 2)
         out += [f"    {w.sums}[{w.c}, {k}] = {totals[v]}" for k, v in enumerate(sums)]
         out += [f"    {w.counts}[{w.c}, {k}] = {totals[v]}" for k, v in enumerate(ints)]
         return out
+
+    def accumulated(self, numbers: list[str], ds: list[str], totals: dict[str, str]) -> list[str]:
+        """What becomes of an item's cotangents."""
+        return [f"{totals[f'd_{v}']} += {d}" for v, d in zip(numbers, ds, strict=True)]
+
+    def gradients(self, totals: dict[str, str]) -> tuple[list[str], list[str]]:
+        """The cotangents of the map as expressions, in the order of `slopes`, and what is computed for them."""
+        return [], [*(totals[f"d_{v}"] for v in self.numbers), *self.own.values(),
+                    *[f"summed_chunks({d})" for d in self.spread.values()]]
 
     def whole(self, chunk: str, threads: str, mode: str, suffix: str, extra: list[str], kept: list[str],
               sums: list[str], ints: list[str], seeds: list[str], arrays: list[str]) -> list[str]:
@@ -306,8 +320,9 @@ class Kernel:
             out += [f"        {totals[v]} += {w.counts}[{w.c}, {k}]" for k, v in enumerate(ints)]
         results = [totals[v] for v in part.sums] if mode != "reverse" else []
         if mode != "primal":
-            results += [totals[f"d_{v}"] for v in self.numbers]
-            results += [*own.values(), *[f"summed_chunks({d})" for d in spread.values()]]
+            more, slopes = self.gradients(totals)
+            out += indented(more)
+            results += slopes
         if results:
             out.append(f"    return {', '.join(results)}")
         return out

@@ -16,12 +16,14 @@ from typing import Any
 from transad.emit import _Lines
 from transad.emit import emit as emit_pair
 from transad.ir import Block, For, If, Program, Store, While, expressions, walk
+from transad.kernel_forward import forward_kernel
 from transad.kernel_text import Kernel, Lines, indented, listed
 from transad.kinds import FLOAT, Array, Kind, Scalar
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.activity import activity, carriers, carries
 from transad.passes.bounds import Bounds
+from transad.passes.duals import hidden
 from transad.passes.kernelize import Map, Straight, kernelize
 from transad.passes.prune import prune
 from transad.passes.regions import regions
@@ -53,13 +55,16 @@ class Chain:
     notes: list[str] = field(default_factory=list)
 
 
-def chain(program: Program, wanted: Sequence[str], names: Names, stopped: set[str], jit: bool) -> Chain | None:
-    """The program as a chain of kernels, or None where the ordinary pair does as well or is needed."""
+def chain(program: Program, wanted: Sequence[str], names: Names, stopped: set[str], jit: bool,
+          mode: str = "auto") -> Chain | None:
+    """The program as a chain of kernels, or None where the ordinary pair does as well or is needed.
+
+    mode  "reverse": items are differentiated backwards also where few lanes forwards would need no tape"""
     parts = kernelize(program, Names(names.taken), every=jit)
     if parts is None:
         return None
     try:
-        return _Chain(program, parts, list(wanted), stopped, jit).built()
+        return _Chain(program, parts, list(wanted), stopped, jit, mode).built()
     except (NoKernel, NotTyped):
         return None
 
@@ -76,8 +81,9 @@ class _Stage:
 
 class _Chain:
     def __init__(self, program: Program, parts: list[Straight | Map], wanted: list[str], stopped: set[str],
-                 jit: bool) -> None:
+                 jit: bool, mode: str) -> None:
         self.program, self.parts, self.wanted, self.stopped, self.jit = program, parts, wanted, stopped, jit
+        self.mode = mode
         self.label = program.name
         self.active = {w for w in wanted if carries(program.kinds.get(w))}
         self.names = Names({*program.kinds, *program.constants, *program.parameters, "np", "math", "saved"})
@@ -229,7 +235,12 @@ class _Chain:
         pair = prune(reverse(versions(item), wanted if live else [], Names(self.names.taken), self.stopped))
         if pair.writes:
             raise NoKernel
-        kernel = Kernel(self.label, k, part, bounds, pair, wanted if live else [], live, start, stop)
+        given = (self.label, k, part, bounds, pair, wanted if live else [], live, start, stop)
+        kernel = None
+        marked = hidden(item.body)
+        if part.threaded and (pair.taped or marked) and self.mode != "reverse":
+            kernel = forward_kernel(*given, self.stopped - marked, self.names)
+        kernel = kernel or Kernel(*given)
         self.chunks += kernel.text()
         self.functions += kernel.functions
         self.maps += kernel.entries

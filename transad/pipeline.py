@@ -1,6 +1,6 @@
 """The passes of the typed path, in order. Start reading here.
 
-    function -> specialise -> kernelize -> versions -> regions, activity -> reverse -> prune -> emit
+    function -> specialise -> kernelize -> versions -> recursion -> regions, activity -> reverse -> prune -> emit
 
 Each pass is one file under `passes/`, named after what it does; data between them is the program in normal form
 (`ir`) and the tables that the analyses return.
@@ -25,10 +25,11 @@ from transad.names import Names
 from transad.options import Options
 from transad.passes.activity import used_as_number
 from transad.passes.prune import prune
+from transad.passes.recursion import PARTS, emit_recursion, recursion
 from transad.passes.regions import regions
 from transad.passes.reverse import Pair, reverse
 from transad.passes.specialise import NotTyped, specialise
-from transad.passes.specialise.values import Obj, Record, Tup, Val
+from transad.passes.specialise.values import Inlined, Obj, Record, Tup, Val
 from transad.passes.versions import versions
 from transad.quote import name
 
@@ -47,6 +48,7 @@ class Built:
     filename: str = ""
     line: int = 0
     chain: Chain | None = None
+    recursive: list[str] = field(default_factory=list)          # the functions of the text besides the sweeps
 
     def result(self, flat: tuple) -> Any:
         """The user's result from its numbers and arrays."""
@@ -71,6 +73,7 @@ class State:
     wanted: list[str]
     watch: bool = False
     options: Options = field(default_factory=Options)
+    marked: bool = True                 # calls of functions marked `fwddiff` are taken forwards
     program: Any = None
     specialiser: Any = None
     structure: Any = None
@@ -78,7 +81,14 @@ class State:
     pair: Any = None
     chain: Chain | None = None
     text: str = ""
+    unmarked: str = ""                  # why marked calls are inlined all the same
     after: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def recursive(self) -> dict[str, Any]:
+        """The recursive functions that the program calls by name."""
+        known = self.specialiser.recursive
+        return known.by_name() if known is not None else {}
 
     @property
     def label(self) -> str:
@@ -89,25 +99,38 @@ def _specialise(s: State) -> None:
     """Inline and resolve: normal form, every name of one kind. (`lower_exits` runs on each function first.)"""
     s.program, s.specialiser, s.structure = specialise(
         s.function, {k: _builder(v) for k, v in s.arguments.items()},
-        {k: _builder(v) for k, v in s.captured.items()}, s.label)
+        {k: _builder(v) for k, v in s.captured.items()}, s.label, s.options.jit,
+        s.marked)
 
 
 def _kernelize(s: State) -> None:
     """Loops whose trips are independent as maps of their own, run by threads where that pays."""
-    if s.options.parallel:
+    if s.options.parallel and not s.recursive:
         leaves = [n for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
-        s.chain = chain(s.program, leaves, s.specialiser.names, s.specialiser.stopped, s.options.jit)
+        s.chain = chain(s.program, leaves, s.specialiser.names, s.specialiser.stopped, s.options.jit,
+                        s.options.mode)
 
 
 def _versions(s: State) -> None:
     """One version per assignment."""
     s.program = versions(s.program)
     s.program.off = s.options.without
+    s.program.recursive = s.recursive
     s.kinds = [_kind_of_result(e, s.program) for e in s.program.results]
+
+
+def _integers(s: State) -> None:
+    """Refuse integers that are differentiated and used as numbers; one that only counts has a zero cotangent."""
     integers = {f"{n}@0" for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)
                 if not s.program.kinds[n].real}
     if integers and used_as_number(s.program, regions(s.program), integers):
         raise NotTyped("a differentiated argument is an integer that is used as a number")
+
+
+def _recursion(s: State) -> None:
+    """Sweeps of their own for functions that call themselves, which only compiled code calls by name."""
+    recursion(s.program, s.recursive, s.options.without)
+    _integers(s)
 
 
 def _reverse(s: State) -> None:
@@ -124,13 +147,14 @@ def _prune(s: State) -> None:
 
 def _emit(s: State) -> None:
     """As text."""
-    s.text = emit(s.pair)
+    s.text = emit_recursion(s.recursive) + emit(s.pair)
 
 
 PASSES: tuple[tuple[str, Callable[[State], None]], ...] = (
     ("specialise", _specialise),
     ("kernelize", _kernelize),
     ("versions", _versions),
+    ("recursion", _recursion),
     ("reverse", _reverse),
     ("prune", _prune),
     ("emit", _emit),
@@ -144,6 +168,9 @@ def run(state: State) -> State:
             step(state)
             if state.watch:
                 state.after[label] = state.text or (emit(state.pair) if state.pair else dump(state.program.body))
+    except Inlined as problem:
+        again = State(state.function, state.arguments, state.captured, state.wanted, state.watch, state.options, False)
+        vars(state).update(vars(run(again)), unmarked=str(problem))
     except NotTyped as problem:
         if state.specialiser is not None:
             problem.dependencies = state.specialiser.dependencies
@@ -157,7 +184,8 @@ def build(f: types.FunctionType, arguments: dict[str, Shape], captured: dict[str
     s = run(State(f, arguments, captured, wanted, options=options))
     return Built(s.pair, s.text, s.structure, s.kinds, list(s.specialiser.captures.values()),
                  _distinct(s.specialiser.dependencies), s.pair.writes,
-                 f.__code__.co_filename, f.__code__.co_firstlineno, s.chain)
+                 f.__code__.co_filename, f.__code__.co_firstlineno, s.chain,
+                 [f"{r.name}{part}" for r in s.recursive.values() for part in PARTS if r.pair.wanted or not part])
 
 
 def _builder(shape: Shape) -> Callable[[Any, str], Any]:

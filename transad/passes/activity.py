@@ -17,9 +17,10 @@ from collections.abc import Iterable
 from transad.ir import Block, For, If, Let, Move, Program, Store, While
 from transad.kinds import Array, Scalar
 from transad.nodes import gast
+from transad.passes.duals import inputs_of, is_marked
 from transad.passes.regions import Regions
 from transad.passes.versions import base
-from transad.quote import Node, names_in
+from transad.quote import Node, names_in, rebuilt
 
 # Calls and attributes whose result carries no derivative.
 FLAT = {"len", "int", "bool", "round", "np.sign", "np.floor", "np.ceil", "np.trunc", "np.rint", "math.floor",
@@ -69,10 +70,17 @@ class _Activity:
             if any(v in self.active for v in sources):
                 self.active.add(version)
 
+    def without_counters(self, e: Node) -> Node:
+        """A recursive call as it is, less the integers that only count in the function."""
+        entry = self.program.recursive.get(e.func.id) if isinstance(e, gast.Call) and isinstance(e.func, gast.Name) else None
+        if entry is None:
+            return e
+        return rebuilt(e, {"args": [a for k, a in enumerate(e.args) if k not in entry.counted]})
+
     def block(self, block: Block) -> None:
         for s in block:
             if isinstance(s, Let):
-                self.mark(s.name, carriers(s.value))
+                self.mark(s.name, carriers(self.without_counters(s.value) if self.integers else s.value))
             elif isinstance(s, Move):
                 for t, v in zip(s.targets, s.sources, strict=True):
                     self.mark(t, [v])
@@ -108,6 +116,8 @@ def carriers(e: Node) -> list[str]:
         if isinstance(e.func, gast.Name):
             if e.func.id in FLAT:
                 return []
+            if is_marked(e):
+                return [v for a in inputs_of(e) for v in carriers(a)]
             args = e.args[1:] if e.func.id == "np.where" else e.args[:1] if e.func.id == "gather" else e.args
             return [v for a in args for v in carriers(a)]
         return carriers(e.func.value) if isinstance(e.func, gast.Attribute) else list(names_in(e))

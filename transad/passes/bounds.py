@@ -64,13 +64,30 @@ class Bounds:
         """Whether a statement can raise in compiled code: an explicit raise, shapes that do not fit."""
         if type(s).__name__ == "Exit":
             return s.how == "raise"     # type: ignore[attr-defined]
-        whole = isinstance(s, Let) and isinstance(self.item.kinds.get(s.name), Array)
+        whole = isinstance(s, Let) and isinstance(self.item.kinds.get(s.name), Array) and not self.row(s.value)
         names = {n for e in expressions(s) for n in names_in(e)}
         whole |= any(isinstance(self.item.kinds.get(n), Array) for n in names) and any(
             isinstance(x, gast.Call) and show(x.func) not in ("len",) and any(
                 isinstance(self.item.kinds.get(n), Array) for a in x.args for n in _bare(a))
             for e in expressions(s) for x in gast.walk(e))
         return whole or (isinstance(s, Store) and len(s.index) != self.rank(s.array))
+
+    def row(self, e: Node) -> bool:
+        """Whether an expression is an array, or the part of one under integers, whose range is tested elsewhere."""
+        if isinstance(e, gast.Subscript):
+            items = e.slice.elts if isinstance(e.slice, gast.Tuple) else [e.slice]
+            return self.row(e.value) and all(self.is_index(i) for i in items)
+        return isinstance(e, gast.Name)
+
+    def is_index(self, e: Node) -> bool:
+        """Whether an index is one integer."""
+        if isinstance(e, gast.Name):
+            return isinstance(self.item.kinds.get(e.id), Scalar)
+        if isinstance(e, gast.Constant):
+            return type(e.value) is int
+        if isinstance(e, gast.BinOp | gast.UnaryOp):
+            return all(self.is_index(x) for x in gast.iter_child_nodes(e) if isinstance(x, gast.expr))
+        return False
 
     def rank(self, a: str) -> int:
         kind = self.item.kinds.get(a)
@@ -102,6 +119,11 @@ class Bounds:
         if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Attribute) and e.value.attr == "shape" and (
                 isinstance(e.slice, gast.Constant)):
             return self.dimension(e.value.value, e.slice.value)
+        if isinstance(e, gast.Attribute) and e.attr == "size" and isinstance(e.value, gast.Name):
+            sizes = [self.dimension(e.value, k) for k in range(self.rank(e.value.id))]
+            if len(sizes) == 1 or all(x is not None for x in sizes):
+                return sizes[0] if len(sizes) == 1 else expr(" * ".join(f"n{k}" for k in range(len(sizes))), **{
+                    f"n{k}": x for k, x in enumerate(sizes)})
         return None
 
     def dimension(self, e: Node, k: int) -> Node | None:
@@ -110,9 +132,9 @@ class Bounds:
             if e.id in self.inputs:
                 return expr(f"a.shape[{k}]", a=e) if 0 <= k < self.rank(e.id) else None
             return self.dimension(self.lets[e.id], k) if e.id in self.lets else None
-        if isinstance(e, gast.Subscript) and isinstance(e.slice, gast.Name) and isinstance(
-                self.item.kinds.get(e.slice.id), Scalar):
-            return self.dimension(e.value, k + 1)
+        if isinstance(e, gast.Subscript):
+            items = e.slice.elts if isinstance(e.slice, gast.Tuple) else [e.slice]
+            return self.dimension(e.value, k + len(items)) if all(self.is_index(i) for i in items) else None
         if isinstance(e, gast.Call):
             label = show(e.func)
             if label in _MADE:

@@ -7,14 +7,17 @@ in the text only where paths meet.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While
 from transad.kinds import Array, Scalar
 from transad.names import Names
 from transad.nodes import gast
+from transad.passes.duals import is_marked
 from transad.passes.regions import Regions
 from transad.passes.reverse.adjoint_arrays import ArrayAdjoint
 from transad.passes.reverse.adjoint_flow import SURE, FlowAdjoint
+from transad.passes.reverse.adjoint_marked import MarkedAdjoint
 from transad.passes.reverse.partials import Contributions, Differentiate
 from transad.passes.reverse.scopes import Scope, Scopes
 from transad.passes.reverse.shadows import Shadows
@@ -28,7 +31,7 @@ from transad.quote import Node, call, constant, expr, name, show
 Live = dict[str, str]
 
 
-class Adjoint(ArrayAdjoint, FlowAdjoint):
+class Adjoint(ArrayAdjoint, FlowAdjoint, MarkedAdjoint):
     """Emits the reverse sweep of a program, block by block."""
 
     def __init__(self, program: Program, values: Values, active: set[str], shadows: Shadows, names: Names,
@@ -40,6 +43,7 @@ class Adjoint(ArrayAdjoint, FlowAdjoint):
         self.live: Live = {}
         self.cotangents: dict[str, str] = {}
         self.temporaries: list[str] = []
+        self.swept: dict[Any, Any] = {}          # marked calls with several results, run forwards in this block
 
     def temp(self, wanted: str) -> str:
         """A fresh name that is given back when a loop body is emitted again."""
@@ -60,6 +64,7 @@ class Adjoint(ArrayAdjoint, FlowAdjoint):
 
     def plain_block(self, scope: Scope) -> Block:
         births = self.shadows.trip_start(scope) + self.shadows.births(scope)
+        self.swept.clear()
         out: Block = []
         for s in reversed(scope.block):
             try:
@@ -97,6 +102,8 @@ class Adjoint(ArrayAdjoint, FlowAdjoint):
         state = self.live.pop(d, "")
         if not state or s.name not in self.active:
             return []
+        if is_marked(s.value):
+            return self.marked(s, d, state)
         reduction = self.array_call(s, Term(1.0, (name(d),)))
         if reduction is not None:
             return reduction

@@ -11,6 +11,7 @@ from transad.kinds import Array
 from transad.nodes import gast
 from transad.passes.regions import view_of
 from transad.passes.reverse.array_calls import ARRAY_CALLS
+from transad.passes.reverse.recursive_calls import recursive_call
 from transad.passes.reverse.terms import Term, total
 from transad.passes.specialise.values import NotTyped, Part
 from transad.passes.versions import base
@@ -64,9 +65,13 @@ class ArrayAdjoint(Part):
     def array_call(self, s: Let, cot: Term) -> Block | None:
         """Whole-array functions have adjoints of their own."""
         e = s.value
-        if not (isinstance(e, gast.Call) and isinstance(e.func, gast.Name)) or e.func.id not in ARRAY_CALLS:
-            return None
         whole: Any = self
+        if not (isinstance(e, gast.Call) and isinstance(e.func, gast.Name)):
+            return None
+        if e.func.id in self.program.recursive:
+            return recursive_call(whole, s, e, self.program.recursive[e.func.id], cot)
+        if e.func.id not in ARRAY_CALLS:
+            return None
         return ARRAY_CALLS[e.func.id](whole, s, e, cot)
 
     def store(self, s: Store) -> Block:

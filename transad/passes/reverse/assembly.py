@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Store, expressions, walk
+from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Store, While, expressions, walk
 from transad.kinds import Array
 from transad.names import Names
 from transad.passes.reverse.availability import Availability, Tape
@@ -196,6 +196,10 @@ def _renamed(block: Block, rename: Any, use: Any) -> Block:
             out.append(If(use(s.test), _renamed(s.then, rename, use), _renamed(s.orelse, rename, use), **place))
         elif isinstance(s, For):
             out.append(For(rename(s.var), use(s.start), use(s.stop), s.step, _renamed(s.body, rename, use), **place))
+        elif isinstance(s, While):
+            out.append(While(use(s.test), _renamed(s.body, rename, use), **place))
+        elif isinstance(s, Exit) and s.value is not None:
+            out.append(Exit(s.how, use(s.value), **place))
         else:
             out.append(s)
     return out

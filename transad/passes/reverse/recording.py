@@ -6,6 +6,7 @@ from typing import Any
 from transad.ir import Block, Do, Exit, For, If, Let, Move, Statement, Store, While, walk
 from transad.kinds import Array
 from transad.nodes import gast
+from transad.passes.duals import value_of
 from transad.passes.reverse.availability import Tape, _offset
 from transad.passes.specialise.values import Part
 from transad.passes.versions import base
@@ -60,7 +61,7 @@ class Recording(Part):
         place = {"line": s.line, "source": s.source}
 
         def use(e: Node) -> Node:
-            return self.plain(self.replace(e, replaced))
+            return self.plain(self.replace(value_of(e), replaced))
         if isinstance(s, Let):
             after = self.pseudo_lines(s, after=True)[0]
             return [*before, Let(base(s.name), use(s.value), **place), *self.recorded(s.name), *self.kept(s.name),

@@ -7,6 +7,7 @@ renaming back on every reversed trip; it is refused here when that is not exact 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from transad.ir import Block, For, If, Let, Move, Phi, Program, Statement, Store, While
 from transad.kinds import Array
@@ -17,7 +18,10 @@ from transad.passes.reverse.scopes import Scope, Scopes
 from transad.passes.reverse.values import Values
 from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import base
-from transad.quote import Node, call, expr, name, names_in, rebuilt, substitute
+from transad.quote import Node, call, constant, expr, list_, name, names_in, rebuilt, substitute, tuple_
+
+if TYPE_CHECKING:
+    from transad.passes.reverse.references import Table
 
 _ZEROS = {"np.zeros", "np.empty", "np.ones"}
 
@@ -35,6 +39,21 @@ class Shadows:
         self.done: set[int] = set()
         self.shapes: dict[str, str] = {}
         self.resolve: Callable[[Scope, Block], Block] = lambda _scope, stmts: stmts
+        self.tables: list[Table] = []
+        self.numbered: dict[str, Table] = {}
+
+    def use_tables(self, tables: list[Table]) -> None:
+        """Take the shadows of numbered arrays from lists (see `references`)."""
+        self.tables = tables
+        self.numbered = {v: t for t in tables for v in t.numbered}
+
+    def replayed(self, s: For | While) -> bool:
+        """Whether the arrays that a loop rebinds are numbered."""
+        return any(p.out in self.numbered for p in self.moving(s))
+
+    def looked_up(self, version: str) -> Let:
+        """The shadow of a numbered array."""
+        return Let(self.of(version), self.numbered[version].place(version))
 
     def is_active_array(self, version: str) -> bool:
         return version in self.active and isinstance(self.program.kinds.get(base(version)), Array)
@@ -145,6 +164,9 @@ class Shadows:
         if s.name not in self.variable:
             self.variable[s.name] = self.fresh(s.name)
         d = self.variable[s.name]
+        table = self.numbered.get(s.name)
+        if table is not None and s.name in table.made:
+            return [self.looked_up(s.name)]
         if source is not None:
             read = rebuilt(s.value, {"slice": self.values.index(s.value.slice, s)}) if isinstance(
                 s.value, gast.Subscript) else s.value
@@ -164,9 +186,13 @@ class Shadows:
 
     def branch(self, s: If) -> Block:
         """An `if` that chooses between arrays: the same choice between their shadows."""
-        phis = [p for p in s.phis if self.is_active_array(p.out)]
-        if not phis:
-            return []
+        chosen_here = [p for p in s.phis if self.is_active_array(p.out)]
+        phis = [p for p in chosen_here if p.out not in self.numbered]
+        found: Block = [self.looked_up(p.out) for p in chosen_here if p.out in self.numbered]
+        return self.choice(s, phis) + found if phis else found
+
+    def choice(self, s: If, phis: list[Phi]) -> Block:
+        """The arms of an `if` as far as they say which shadow a name has."""
         arms = []
         for arm in (s.then, s.orelse):
             inner = self.scopes.of_block[id(arm)]
@@ -190,22 +216,29 @@ class Shadows:
     # -- loops that rebind arrays -----------------------------------------------------------------------------------
     def after_loop(self, s: For | While) -> Block:
         """The shadows of what the carried names hold after the loop."""
+        out: Block = [Let(t.variable, self.listed(t)) for t in self.tables if t.loop is s]
         phis = [p for p in s.phis if self.is_active_array(p.out)]
         if not phis:
-            return []
+            return out
         kept = [p for p in phis if self.resolved(p.end) == p.head]
         for p in kept:
             for v in (p.head, p.end, p.out):
                 self.variable[v] = self.of(p.entry)
         moving = [p for p in phis if p not in kept]
         if not moving:
-            return []
+            return out
+        if self.replayed(s):
+            return out + [self.looked_up(p.out) for p in moving]
         self.check_turn_back(s, moving)
-        out: Block = []
         for p in moving:
             d = self.variable[p.head] = self.of(p.out)
             out.append(Let(d, call("np.zeros_like", name(self.like_of(p)))))
         return out
+
+    def listed(self, table: Table) -> Node:
+        """The list of shadows when the loop of a table starts: those of the arrays that are there already."""
+        none = call("np.zeros", tuple_([constant(0)] * table.kind.ndim), name(f"np.{table.kind.dtype}"))
+        return list_([name(self.of(v)) for v in table.entries] or [none])
 
     def like_of(self, p: Phi) -> str:
         """An array with the shape of what a name holds after a loop, kept anyway if possible."""
@@ -226,7 +259,7 @@ class Shadows:
 
     def take_over(self, s: For | While) -> None:
         """An array that only its name holds when a loop starts to rebind the name shares its shadow variable."""
-        moving = self.moving(s)
+        moving = [] if self.replayed(s) else self.moving(s)
         members = {v for p in moving for v in self.regions.members(p.head)}
         if moving and "take_over" not in self.program.off and self.owned(s, moving, members):
             for p in moving:
@@ -303,7 +336,8 @@ class Shadows:
     def after_reversed(self, s: For | While) -> Block:
         """After a reversed loop: what the carried names held at entry receives what is left."""
         return [Store(self.of(p.entry), [], name(self.of(p.head)), "+") for p in self.moving(s)
-                if self.of(p.entry) != self.of(p.head)]
+                if p.out not in self.numbered
+                and self.of(p.entry) != self.of(p.head)]
 
     def moving(self, s: For | While) -> list[Phi]:
         """The carried array names that a trip binds to another array."""
@@ -316,6 +350,8 @@ class Shadows:
         if not isinstance(s, For | While) or scope.block is not s.body:
             return []
         moving = self.moving(s)
+        if self.replayed(s):
+            return [self.looked_up(p.head) for p in moving]
         by_head = {p.head: p for p in moving}
         targets, sources, zeros = [], [], []
         sourced = set()

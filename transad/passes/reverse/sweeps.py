@@ -13,6 +13,7 @@ from transad.passes.reverse.adjoint import Adjoint
 from transad.passes.reverse.assembly import Assembly
 from transad.passes.reverse.availability import Availability
 from transad.passes.reverse.pair import Pair
+from transad.passes.reverse.references import number_references
 from transad.passes.reverse.scopes import scopes
 from transad.passes.reverse.shadows import Shadows
 from transad.passes.reverse.terms import Term
@@ -33,7 +34,12 @@ def reverse(program: Program, wanted: list[str], names: Names, stopped: Iterable
         if p in active and base(p) not in wanted:
             raise NotTyped(f"a value that depends on the arguments is stored into {base(p)}")
     values = Values(program, found, scopes(program), names)
+    tables = number_references(program, Shadows(program, values, active, Names()), names)
+    if tables:
+        found = regions(program)
+        values = Values(program, found, scopes(program), names)
     shadows = Shadows(program, values, active, names)
+    shadows.use_tables(tables)
     available = Availability(program, values, values.scopes, found, names, active)
     shadows.resolve = available.resolve_early
     adjoint = Adjoint(program, values, active, shadows, names, available.resolve)

@@ -96,6 +96,8 @@ class Values:
         if isinstance(e.func, gast.Attribute):
             return self.kind(e.func.value)
         f = e.func.id
+        if f in self.program.recursive:
+            return self.program.recursive[f].kind
         if f in _INTEGER_CALLS:
             return INT
         if f in ALLOCATIONS:

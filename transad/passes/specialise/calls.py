@@ -17,6 +17,7 @@ from transad.passes.specialise.values import (
     Frame,
     Iter,
     Lst,
+    Marked,
     Method,
     NotTyped,
     Obj,
@@ -30,6 +31,7 @@ from transad.passes.specialise.values import (
 from transad.quote import Node
 from transad.rules.registry import find
 from transad.source import get_source
+from transad.verbs import fwddiff
 
 _DEEPEST = 40
 
@@ -53,6 +55,8 @@ class Calls(Part):
             return self.inline(function, args, keywords, node)
         if isinstance(function, Method):
             return self.call_method(function, args, keywords, node)
+        if isinstance(function, Marked):
+            return self.call_marked(function, args, keywords, node)
         if isinstance(function, Record):
             method = vars(function.cls).get("__call__")
             if isinstance(method, types.FunctionType):
@@ -77,6 +81,11 @@ class Calls(Part):
             return self.call_numpy(known, args, keywords, node)
         if type(f).__name__ == "CPUDispatcher" and hasattr(f, "py_func"):
             return self.call_object(f.py_func, args, keywords, node, hint)
+        marked = self.marked_object(f)
+        if marked is not None:
+            return self.call_marked(marked, args, keywords, node)
+        if f is fwddiff:
+            return self.mark(args, keywords, node)
         wrapped = getattr(f, "__transad_function__", None)
         if isinstance(wrapped, types.FunctionType):
             return self.call_object(wrapped, args, keywords, node, hint)
@@ -125,7 +134,7 @@ class Calls(Part):
                filename: str = "") -> Any:
         """The result of a call, its body emitted in place."""
         if f.key in self.calls:
-            raise NotTyped(f"{f.name} is recursive", node)
+            return self.call_recursive(f, args, keywords, node)
         if len(self.calls) > _DEEPEST:
             raise NotTyped("calls are nested too deeply", node)
         frame = Frame(f.name, f.frame.globals, f.frame, inlined=True, filename=filename or f.frame.filename)

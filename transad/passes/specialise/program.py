@@ -10,11 +10,14 @@ import numpy as np
 from transad import ir
 from transad.kinds import Array, Kind, Scalar, join, kind_of
 from transad.names import Names
+from transad.passes.duals import hidden
 from transad.passes.specialise.calls import Calls
 from transad.passes.specialise.expressions import Expressions
 from transad.passes.specialise.indexing import Indexing
 from transad.passes.specialise.loops import Loops
+from transad.passes.specialise.marked import MarkedCalls
 from transad.passes.specialise.numpy_calls import NumpyCalls
+from transad.passes.specialise.recursion import Recursion, Registry
 from transad.passes.specialise.statements import Statements
 from transad.passes.specialise.values import UNKNOWN, Closure, Frame, NotTyped, Obj, Record, Tup, Val
 from transad.quote import Node, constant, name, names_in, show
@@ -24,7 +27,7 @@ _PLAIN = (str, bytes, type(None), type(Ellipsis), types.ModuleType, types.Functi
           types.MethodType, type, np.ufunc, np.dtype)
 
 
-class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops):
+class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, Recursion, MarkedCalls):
     """Runs the function on abstract values and emits the residual program as it goes."""
 
     def __init__(self, label: str) -> None:
@@ -48,6 +51,16 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops):
         self.rebinds = False        # nested functions may assign the variables of their callers
         self.parameter_of: dict[str, str] = {}
         self.sources: dict[Any, Any] = {}
+        self.marked = False         # whether calls of functions marked `fwddiff` take their form of their own
+        self.recursive: Registry | None = None          # the recursive functions of the program; None refuses them
+
+    def again(self, label: str, caller: Specialiser) -> Specialiser:
+        """A specialiser with the same parameters that starts anew, for a function that `caller` calls by name."""
+        new = Specialiser(label)
+        new.names = Names({*self.names.taken, "np", "math", label})
+        new.kinds = dict(self.kinds)
+        new.recursive, new.lines, new.sources = caller.recursive, caller.lines, caller.sources
+        return new
 
     # -- the residual program -------------------------------------------------------------------------------------
     def emit(self, statement: ir.Statement) -> None:
@@ -246,12 +259,17 @@ def _names(node: Node) -> list[str]:
 
 
 def specialise(function: types.FunctionType, arguments: dict[str, Any],
-               captured: dict[str, Any], label: str) -> tuple[ir.Program, Specialiser, Any]:
+               captured: dict[str, Any], label: str, recursion: bool = False,
+               marked: bool = False) -> tuple[ir.Program, Specialiser, Any]:
     """The program of `function` for abstract `arguments` (name -> builder of its value, see `transad.typed`).
+    `recursion`: recursive calls become calls by name, else they are refused; `marked`: calls of functions marked
+    `fwddiff` take their form of their own, else they are inlined like any call.
 
     Returns the program, the specialiser (its dependencies and constants), and the abstract result."""
     source = get_source(function)
     s = Specialiser(label)
+    s.recursive = Registry(label) if recursion else None
+    s.marked = marked
     s.lines[source.filename] = source.lines
     frame = Frame(function.__name__, function.__globals__, filename=source.filename)
     outer = Frame("captured", function.__globals__)
@@ -277,6 +295,7 @@ def specialise(function: types.FunctionType, arguments: dict[str, Any],
         problem.line = problem.line or s.line
         problem.dependencies = s.dependencies
         raise
+    s.stopped |= hidden(s.buffer)
     leaves: list[Val] = []
     s.collect_results(result, leaves)
     held = {k: v for k, v in s.constants.items() if k in s.kinds}

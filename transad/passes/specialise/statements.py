@@ -271,10 +271,8 @@ class Statements(Part):
         return fresh
 
     def run_FunctionDef(self, s: Node) -> None:
-        if s.decorator_list:
-            raise NotTyped("a nested function with decorators", s)
-        defaults = self.defaults(s.args)
-        self.frame.vars[s.name] = Closure(s, self.frame, defaults, s.name, key=id(s))
+        made = Closure(s, self.frame, self.defaults(s.args), s.name, key=id(s))
+        self.frame.vars[s.name] = self.decorated(made, s) if s.decorator_list else made
 
     def run_Import(self, s: Node) -> None:
         for alias in s.names:

@@ -28,6 +28,10 @@ class NotTyped(Exception):
         self.dependencies: list[Any] = []
 
 
+class Inlined(NotTyped):
+    """A marked call that cannot be taken forwards: the program is made once more with the bodies inlined."""
+
+
 UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "UNKNOWN"})()
 
 
@@ -97,6 +101,19 @@ class Closure:
     defaults: dict[str, Any]
     name: str
     key: Any = None
+
+
+@dataclass(eq=False)
+class Marked:
+    """A function marked `fwddiff`."""
+
+    function: Any
+    store: bool
+
+    @property
+    def label(self) -> str:
+        inner = getattr(self.function, "value", self.function)
+        return getattr(inner, "__name__", None) or getattr(inner, "name", "f")
 
 
 @dataclass(eq=False)

@@ -1,0 +1,136 @@
+"""Calls of functions marked `fwddiff` (see `transad.passes.duals`).
+
+A call takes the forward form where it goes from numbers to numbers and leaves nothing behind: what its body reads are
+its inputs, captured variables among them, and it writes only into arrays of its own. Any other marked call is inlined
+like an unmarked one; its derivative is the same, in reverse.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from transad.ir import Block, Do, For, If, Let, Program, Store, While, assigned, walk
+from transad.kinds import FLOAT, Array
+from transad.passes.duals import Dual, by_dual, by_slopes
+from transad.passes.kernelize import _copied, _private
+from transad.passes.specialise.values import Closure, Marked, NotTyped, Obj, Part, Record, Tup, Val
+from transad.passes.versions import live_before, versions
+from transad.quote import Node, constant, name, names_in
+from transad.verbs import ForwardDiff, fwddiff
+
+
+class MarkedCalls(Part):
+    """The part of the specialiser that handles marked functions."""
+
+    def mark(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        """`fwddiff(f)`, `fwddiff(f, store=True)` or `fwddiff(store=True)` in the text of a typed function."""
+        store = keywords.get("store", Val(constant(False), FLOAT, False))
+        if len(args) > 1 or set(keywords) - {"store"} or not isinstance(store, Val) or not isinstance(store.const, bool):
+            raise NotTyped("these arguments of fwddiff", node)
+        if not args:
+            return Obj(functools.partial(fwddiff, store=store.const))
+        if isinstance(args[0], Closure | Marked):
+            return Marked(getattr(args[0], "function", args[0]), store.const)
+        if isinstance(args[0], Obj) and callable(args[0].value):
+            return Marked(args[0], store.const)
+        raise NotTyped("fwddiff of something that is not a function", node)
+
+    def marked_object(self, f: Any) -> Marked | None:
+        """A function that was marked outside."""
+        return Marked(Obj(f.__wrapped__), f.store) if isinstance(f, ForwardDiff) else None
+
+    def decorated(self, made: Closure, s: Node) -> Any:
+        """A nested function under decorators: only `fwddiff` has a typed meaning."""
+        function: Any = made
+        for d in reversed(s.decorator_list):
+            maker = self.eval(d)
+            inner = getattr(maker, "value", None)
+            if inner is not fwddiff and getattr(inner, "func", None) is not fwddiff:
+                raise NotTyped("a nested function with decorators", s)
+            function = self.call_value(maker, [function], {}, d)
+        return function
+
+    def call_marked(self, f: Marked, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        """The result of a marked call, its body emitted in place."""
+        if not self.marked:                            # inside another marked call, or where all is forward mode
+            return self.call_value(f.function, args, keywords, node)
+        args = [self.settled_argument(a, "a") for a in args]
+        keywords = {k: self.settled_argument(v, k) for k, v in keywords.items()}
+        known, outer = set(self.kinds), self.buffer
+        self.marked, self.buffer = False, []
+        try:
+            result = self.call_value(f.function, args, keywords, node)
+        finally:
+            body, self.buffer, self.marked = self.buffer, outer, True
+        leaves: list[Val] = []
+        self.collect_results(result, leaves)
+        inputs = self.read_by_marked(body, leaves, known)
+        if inputs is None:
+            self.buffer += body
+            return result
+        make = self.with_slopes if f.store else self.swept_again
+        return self.with_results(result, iter(make(f, body, leaves, inputs)))
+
+    def settled_argument(self, value: Any, label: str) -> Any:
+        """An argument computed before the body: names and literals."""
+        if isinstance(value, Record):
+            return Record(value.cls, {k: self.settled_argument(v, k) for k, v in value.fields.items()})
+        if isinstance(value, Tup):
+            return Tup([self.settled_argument(v, label) for v in value.items], value.cls)
+        return self.atom(value, label) if isinstance(value, Val) else value
+
+    def read_by_marked(self, body: Block, leaves: list[Val], known: set[str]) -> list[str] | None:
+        """What a body reads; None where the call is not from numbers to numbers."""
+        changed, private = assigned(body), _private(body)
+        for s in walk(body):
+            if isinstance(s, Do) or (isinstance(s, Store) and s.array not in private):
+                return None
+            if not isinstance(s, Let | Store | If | For | While) and type(s).__name__ not in ("Move", "Exit"):
+                return None
+        if changed & known or any(isinstance(v.kind, Array) or (v.kind.real and v.kind != FLOAT) for v in leaves):
+            return None
+        live = {n for v in leaves for n in names_in(v.expr)}
+        for s in reversed(body):
+            live = live_before(s, live)
+        read = [n for n in self.kinds if n in live and n not in changed]
+        numbers = [self.kinds[n] for n in read if not isinstance(self.kinds[n], Array)]
+        return read if all(k == FLOAT or not k.real for k in numbers) else None
+
+    def dual_of_body(self, f: Marked, body: Block, leaves: list[Val], inputs: list[str]) -> Dual:
+        ends: Block = []
+        for v in leaves:
+            y = self.names.fresh("y")
+            self.kinds[y] = v.kind
+            ends.append(Let(y, v.expr, line=self.line))
+        return Dual(f.label, inputs, _copied(body) + ends, [s.name for s in ends if isinstance(s, Let)])
+
+    def swept_again(self, f: Marked, body: Block, leaves: list[Val], inputs: list[str]) -> list[Node]:
+        """The body in place; the reverse sweep runs it again, forwards."""
+        dual = self.dual_of_body(f, body, leaves, inputs)
+        self.buffer += body
+        return [by_dual(v.expr, dual, k) if v.kind == FLOAT else v.expr for k, v in enumerate(leaves)]
+
+    def with_slopes(self, f: Marked, body: Block, leaves: list[Val], inputs: list[str]) -> list[Node]:
+        """The body with tangents in place: one for every number that it reads; those that nobody asks for go later."""
+        from transad.passes.forward.push import push
+        if any(isinstance(self.kinds[n], Array) and self.kinds[n].real for n in inputs):
+            return self.swept_again(f, body, leaves, inputs)          # whether the array is active is not known yet
+        dual = self.dual_of_body(f, body, leaves, inputs)
+        lanes = [n for n in inputs if self.kinds[n] == FLOAT]
+        program = Program(f.label, inputs, dual.body, [name(y) for y in dual.results], self.kinds, self.constants)
+        p = push(versions(program), [[n] for n in lanes], self.names, unit=True)
+        self.buffer += p.body
+        held = Dual(f.label, inputs, p.body, [])
+        return [by_slopes(y, held, [(name(x), p.tangents[j][k]) for j, x in enumerate(lanes)]) if v.kind == FLOAT else y
+                for k, (y, v) in enumerate(zip(p.results, leaves, strict=True))]
+
+    def with_results(self, result: Any, values: Any) -> Any:
+        """The result with other expressions for its numbers, each under a name."""
+        if isinstance(result, Val):
+            e = next(values)
+            return self.let("y", Val(e, result.kind)) if result.kind == FLOAT else Val(e, result.kind, result.const)
+        if isinstance(result, Tup):
+            return Tup([self.with_results(v, values) for v in result.items], result.cls)
+        if isinstance(result, Record):
+            return Record(result.cls, {k: self.with_results(v, values) for k, v in result.fields.items()})
+        return result
