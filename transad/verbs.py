@@ -108,19 +108,34 @@ def custom_rule(function: Callable, rule: Callable | None = None, *, fwd: Callab
 class ForwardDiff(_Wrapped):
     """See `fwddiff`."""
 
+    def __init__(self, function: Callable, store: bool = False) -> None:
+        super().__init__(function.__wrapped__ if isinstance(function, ForwardDiff) else function)
+        self.store = store
+
     @property
     def _called_inside(self) -> Callable:
         return self.__wrapped__
 
     @property
     def __transad_function__(self) -> Callable:
-        """What the typed path puts in place of a call."""
+        """The function without the mark."""
         return self.__wrapped__
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.__wrapped__(*args, **kwargs)
 
 
-def fwddiff(function: Callable) -> ForwardDiff:
-    """The same function, to be differentiated in forward mode wherever it is called. The derivative is the same."""
-    return ForwardDiff(function)
+def fwddiff(function: Callable | None = None, *, store: bool = False) -> Any:
+    """The same function, differentiated in forward mode where it is called inside another that is differentiated.
+
+    The pullback of such a call is "partial derivatives times cotangent": no tape, whatever loops the function has. It
+    is meant for functions from a few numbers (also in tuples, namedtuples and dataclasses, and captured) to a few
+    numbers; arguments that nobody differentiates cost nothing. The derivative is the same as without the mark.
+
+    store  keep the partial derivatives from the forward sweep; the default computes them in the pullback
+
+    Also a decorator: `@fwddiff` or `@fwddiff(store=True)`.
+    """
+    if function is None:
+        return functools.partial(fwddiff, store=store)
+    return ForwardDiff(function, store)
