@@ -136,3 +136,12 @@ def replayed_3(values: np.ndarray, dims: np.ndarray, at: int) -> np.ndarray:
     """The array of rank 3 that was recorded as number `at`."""
     start, m, n, k = dims[4 * at], dims[4 * at + 1], dims[4 * at + 2], dims[4 * at + 3]
     return values[start:start + m * n * k].reshape((m, n, k))
+
+
+def shadow_at(shadows: list[np.ndarray], number: int, shape: tuple[int, ...]) -> np.ndarray:
+    """The shadow of the array with a number; one that was not needed before is zero."""
+    while len(shadows) <= number:
+        shadows.append(np.zeros((0,) * len(shape), shadows[0].dtype))
+    if shadows[number].size == 0:
+        shadows[number] = np.zeros(shape, shadows[0].dtype)
+    return shadows[number]

@@ -26,6 +26,7 @@ stop_gradient = typed.stop_gradient
 power_x = typed.power_x
 power_y = typed.power_y
 stretched = typed.stretched
+shadow_at = typed.shadow_at
 
 
 @overload(typed.stop_gradient)
@@ -227,3 +228,16 @@ def _digamma() -> object:
 
 
 digamma = _digamma()
+
+
+@overload(typed.shadow_at)
+def _shadow_at(shadows, number, shape):      # type: ignore[no-untyped-def]
+    none = (0,) * len(shape)
+
+    def found(shadows, number, shape):      # type: ignore[no-untyped-def]
+        while len(shadows) <= number:
+            shadows.append(np.zeros(none, shadows[0].dtype))
+        if shadows[number].size == 0:
+            shadows[number] = np.zeros(shape, shadows[0].dtype)
+        return shadows[number]
+    return found

@@ -266,7 +266,10 @@ class Availability:
                 return None
             owner = where.scope.owner
             assert isinstance(owner, For | While)
-            at = next(p.entry for p in owner.phis if p.head == at)
+            phi = next(p for p in owner.phis if p.head == at)
+            if not probe.keeps_shape(phi):
+                return None
+            at = phi.entry
         return None
 
 

@@ -15,18 +15,17 @@ from transad.names import Names
 from transad.nodes import gast
 from transad.passes.regions import Regions, view_of
 from transad.passes.reverse.scopes import Scope, Scopes
+from transad.passes.reverse.shapes import ZEROS, Shapes
 from transad.passes.reverse.values import Values
 from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import base
-from transad.quote import Node, call, constant, expr, list_, name, names_in, rebuilt, substitute, tuple_
+from transad.quote import Node, call, constant, expr, list_, name, rebuilt, substitute, tuple_
 
 if TYPE_CHECKING:
     from transad.passes.reverse.references import Table
 
-_ZEROS = {"np.zeros", "np.empty", "np.ones"}
 
-
-class Shadows:
+class Shadows(Shapes):
     """The shadow variable of each active array version, and the statements that set them up."""
 
     def __init__(self, program: Program, values: Values, active: set[str], names: Names) -> None:
@@ -45,7 +44,7 @@ class Shadows:
     def use_tables(self, tables: list[Table]) -> None:
         """Take the shadows of numbered arrays from lists (see `references`)."""
         self.tables = tables
-        self.numbered = {v: t for t in tables for v in t.numbered}
+        self.numbered = {v: t for t in tables for v in t.numbered if v not in t.entries}
 
     def replayed(self, s: For | While) -> bool:
         """Whether the arrays that a loop rebinds are numbered."""
@@ -71,62 +70,6 @@ class Shadows:
         self.variables[new] = kind.ndim
         self.shapes[new] = version
         return new
-
-    def shape_class(self, version: str) -> str:
-        """Arrays of one class have one shape, whatever the run."""
-        version = self.shapes.get(version, version)
-        seen = set()
-        while version not in seen:
-            seen.add(version)
-            found = self.scopes.defined.get(version)
-            s = found.statement if found is not None else None
-            if isinstance(s, Let) and found is not None and found.how == "let":
-                like = self.shape_like(s.value)
-                if like is None:
-                    return version
-                version = like
-            elif isinstance(s, Move) and found is not None and found.how == "move":
-                version = s.sources[s.targets.index(version)]
-            elif isinstance(s, For | While) and found is not None and found.how in ("head", "out"):
-                return self.carried_class(version, s)
-            else:
-                return version
-        return version
-
-    def carried_class(self, version: str, s: For | While) -> str:
-        """The shape class of a carried name: that of the entries, where a trip only trades arrays of one class."""
-        by_head = {p.head: p for p in s.phis}
-        phi = next(p for p in s.phis if version in (p.head, p.out))
-        ring = []
-        while phi not in ring:
-            ring.append(phi)
-            following = by_head.get(self.resolved(phi.end))
-            if following is None:
-                return version
-            phi = following
-        classes = {self.shape_class(p.entry) for p in ring}
-        return classes.pop() if len(classes) == 1 else version
-
-    def shape_like(self, e: Node) -> str | None:
-        """An array that has the shape of the result, where the text shows one."""
-        if isinstance(e, gast.Name):
-            return e.id
-        if isinstance(e, gast.Call):
-            if isinstance(e.func, gast.Attribute) and e.func.attr in ("copy", "astype"):
-                return self.shape_like(e.func.value)
-            if isinstance(e.func, gast.Name) and e.func.id.endswith("_like"):
-                return self.shape_like(e.args[0])
-            if isinstance(e.func, gast.Name) and (e.func.id in _ZEROS or e.func.id in ("np.where", "gather", "np.dot")):
-                return None
-        if isinstance(e, gast.BinOp | gast.UnaryOp | gast.Call):
-            arrays = {n for n in names_in(e) if isinstance(self.program.kinds.get(base(n)), Array)}
-            if len(arrays) == 1 and not any(isinstance(n, gast.Subscript | gast.Attribute) for n in gast.walk(e)):
-                array = arrays.pop()
-                same = self.program.kinds[base(array)]
-                kind = self.values.kind(e)
-                if isinstance(same, Array) and isinstance(kind, Array) and same.ndim == kind.ndim:
-                    return array
-        return None
 
     # -- births ---------------------------------------------------------------------------------------------------
     def births(self, scope: Scope, early: bool = False) -> Block:
@@ -177,7 +120,7 @@ class Shadows:
         """Zeros of the shape (and dtype) that an allocation gives."""
         e = s.value
         kind = self.program.kinds[base(s.name)]
-        if isinstance(e, gast.Call) and isinstance(e.func, gast.Name) and e.func.id in _ZEROS:
+        if isinstance(e, gast.Call) and isinstance(e.func, gast.Name) and e.func.id in ZEROS:
             return call("np.zeros", *(self.values.index(a, s) for a in e.args))
         like = self.shape_like(e)
         if like is not None and getattr(self.program.kinds.get(base(like)), "dtype", "") == getattr(kind, "dtype", ""):
