@@ -37,6 +37,7 @@ class Rule:
 
     function: Callable[..., Any]
     partials: Callable[..., Any] | None = None
+    constant: Callable[..., Any] | None = None
     adjoints: dict[str, Callable[..., Any]] = field(default_factory=dict)
     singular: bool = False
     captures: bool = False
@@ -70,7 +71,7 @@ def _entry(function: Callable[..., Any]) -> Rule:
 
 
 def partials(*functions: Callable[..., Any], singular: bool = False,
-             at: Iterable[tuple[Any, ...]] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+             at: Iterable[tuple[Any, ...]] = (), constant: Callable[..., Any] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the partial derivatives of elementwise functions of scalars.
 
     The decorated function takes the arguments of the function, and optionally the keyword `out` (its
@@ -78,6 +79,7 @@ def partials(*functions: Callable[..., Any], singular: bool = False,
     is no derivative). `singular`: a partial may be infinite or NaN inside the domain, so a zero cotangent
     has to win over it.
     `at`: argument tuples that the generic rule test uses.
+    `constant`: a shorter form of the first partial for a second argument that is one constant number.
     """
     def declare(rule_function: Callable[..., Any]) -> Callable[..., Any]:
         for function in functions:
@@ -85,6 +87,7 @@ def partials(*functions: Callable[..., Any], singular: bool = False,
             if rule.adjoints or rule.partials:
                 raise ValueError(f"{function!r} already has a rule")
             rule.partials, rule.singular, rule.points = rule_function, singular, list(at)
+            rule.constant = constant
         return rule_function
     return declare
 

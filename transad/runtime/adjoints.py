@@ -11,6 +11,7 @@ import numpy as np
 
 from ..tree import children, rebuilt
 from .records import check_count, last_writers, repeats, restore, thaw, zero_cotangent
+from .reverse import fitted
 from .strided import is_array, is_complex, is_var, tracked
 
 __all__ = ["adjoint_rule", "boxed", "copied", "element", "gathered", "loaded", "partials_rule", "projected",
@@ -34,7 +35,7 @@ def loaded(context: Any, slot: int, entry: tuple) -> None:
     """s = a[i], one element."""
     g = context.slots[slot]
     if g or tracked(g):
-        shadow = context.shadows.of(entry[0])
+        shadow = context.shadow(entry[0])
         if is_complex(g):
             g = np.conj(g) if is_complex(shadow) else g.real
         shadow[entry[1]] += g
@@ -46,7 +47,7 @@ def gathered(context: Any, slot: int, entry: tuple) -> None:
     g = context.cotangent(made)
     if g is None:
         return
-    shadow = context.shadows.of(source)
+    shadow = context.shadow(source)
     if is_complex(g):
         g = np.conj(g)
     if repeats(index):
@@ -60,7 +61,7 @@ def stored(context: Any, slot: int, entry: tuple) -> None:
     array, index, value = entry[0], thaw(entry[1][0]), entry[1][1]
     if not context.shadows.has(array):
         return
-    shadow = context.shadows.of(array)
+    shadow = context.shadow(array)
     if value is None:
         shadow[index] = 0.0
         return
@@ -79,7 +80,7 @@ def scattered(context: Any, slot: int, entry: tuple) -> None:
     """np.add.at(a, i, v): a keeps its cotangent, v gathers from it."""
     array, (index, value, sign) = entry[0], entry[1]
     if context.shadows.has(array):
-        g = sign * context.shadows.of(array)[thaw(index)]
+        g = sign * context.shadow(array)[thaw(index)]
         context.accumulate(value, np.conj(g) if is_complex(g) else g)
 
 
@@ -92,8 +93,11 @@ def partials_rule(context: Any, slot: int, entry: tuple) -> None:
     args, out = restore(record.args), restore(record.saved_out)
     for part, takes_out, target in record.targets:
         p = part(*args, out=out) if takes_out else part(*args)
-        if p is not None:
-            context.accumulate(target, _kept(g, p) if record.singular else g * p)
+        if type(p) is float and is_array(target):
+            summed = fitted(g, target)
+            context.accumulate(target, summed if p == 1.0 else summed * p, p != 1.0)
+        elif p is not None:
+            context.accumulate(target, _kept(g, p) if record.singular else g * p, True)
 
 
 def element(context: Any, slot: int, entry: tuple) -> None:
@@ -126,23 +130,23 @@ def adjoint_rule(context: Any, slot: int, entry: tuple) -> None:
     """A function with one adjoint per argument."""
     record = entry[0]
     if record.several:
-        g = tuple([context.cotangent(o) for o in record.out])
+        g = tuple([context.cotangent(o, not record.ours) for o in record.out])
         if all(c is None for c in g):
             return
         g = tuple([_zero_like(o) if c is None else c for c, o in zip(g, record.out, strict=False)])
     else:
-        g = context.cotangent(record.out)
+        g = context.cotangent(record.out, not record.ours)
         if g is None or (record.singular and not tracked(g) and not np.any(g)):
             return
     args, kwargs, out = restore(record.args), restore(record.kwargs), restore(record.saved_out)
     shared = {}
     for function, position, target in record.targets:
         if position is None:
-            context.accumulate(target, function(g, out, *args, **kwargs))
+            context.accumulate(target, function(g, out, *args, **kwargs), False, record.ours)
         else:
             if function not in shared:
                 shared[function] = function(g, out, *args, **kwargs)
-            context.accumulate(target, shared[function][position])
+            context.accumulate(target, shared[function][position], False, record.ours)
 
 
 def _zero_like(out: Any) -> Any:
@@ -161,13 +165,13 @@ def boxed(context: Any, slot: int, entry: tuple) -> None:
     check_count(found, targets)
     for target, g in zip(targets, found, strict=False):
         if target is not None and g is not None:
-            context.accumulate(target, g)
+            context.accumulate(target, g, False, False)
 
 
 def _cotangents(context: Any, made: Any) -> tuple:
     """The cotangent of a nested result, zeros filled in; and whether any is not zero."""
     if is_var(made) or is_array(made):
-        g = context.cotangent(made)
+        g = context.cotangent(made, True)
         return (_zero_like(made), False) if g is None else (g, True)
     parts = children(made)
     if parts is None:

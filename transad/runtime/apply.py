@@ -12,7 +12,7 @@ from .activity import active_in, deepest, lower
 from .adjoints import adjoint_rule, copied, element, partials_rule, unary
 from .memory import before_write, root_of
 from .records import Record, snapshot, store
-from .rule_parts import AdjointParts, PartialParts, adjoint_parts, partial_parts
+from .rule_parts import AdjointParts, PartialParts, adjoint_parts, constant_parts, partial_parts
 from .strided import clear_overlap
 from .sweep import Sweep, live
 from .var import KIND, VAR_OF, VARS, VarFloat, VarFloat32, VarFloat64, make_var
@@ -157,6 +157,7 @@ def _owners(values: Any, found: list) -> list:
     return found
 
 
+_NUMBERS = frozenset({int, float, np.float64, np.int64})
 _FLOATS = frozenset({float, np.float64, np.float32})
 _SHORT = frozenset({VarFloat, VarFloat64, VarFloat32})
 
@@ -174,6 +175,8 @@ def _scalar(value: Any) -> Any:
 def _record_partials(sweep: Sweep, rule: Rule, function: Callable, here: tuple, inner: tuple, out: Any) -> Any:
     parts: PartialParts = partial_parts(rule)
     active = [k for k, value in enumerate(here) if active_in(value, sweep)]
+    if rule.constant is not None and active == [0] and type(inner[1]) in _NUMBERS and KIND[type(out)] == 2:
+        parts = constant_parts(rule)
     wanted = [(k, part) for k in active if (part := parts.part(k)) is not None]
     if len(wanted) < len(active):
         raise MissingRule(f"{_name(function)} has no derivative rule for argument {active[0]}")
@@ -268,7 +271,7 @@ def _record_adjoints(sweep: Sweep, rule: Rule, function: Callable, here: tuple, 
     keep_out = out if parts.reads_out else _stand_in(out)
     record = Record(targets, parts.kept_args(sweep, inner[0]), parts.kept_kwargs(sweep, inner[1]),
                     _without_views(made, out) if several else made,
-                    store(sweep, keep_out), rule.singular, several)
+                    store(sweep, keep_out), rule.singular, several, parts.ours)
     if targets:
         sweep.tape.append((record, None, adjoint_rule))
     if not several:

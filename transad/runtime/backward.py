@@ -38,7 +38,7 @@ def seed(context: Any, y: Any, cotangent: Any, where: str) -> None:
             raise InvalidArgument(f"the cotangent of {where} has shape {np.shape(cotangent)}, the result "
                                   f"{np.shape(y)}")
         if y.dtype.kind in "fciuV":
-            context.accumulate(y, np.asarray(cotangent))
+            context.accumulate(y, np.asarray(cotangent), False, False)
         return
     parts = children(y)
     if parts is None:
@@ -63,7 +63,7 @@ def collected(context: Any, place: Any) -> Any:
             g = g.real
         return number_type(place)(g)
     if is_array(place):
-        shadow = context.shadows.of(place)
+        shadow = context.shadow(place)
         if is_complex(shadow):
             return np.conj(shadow)
         return shadow if place.base is None else np.copy(shadow)

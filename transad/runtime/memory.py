@@ -100,17 +100,46 @@ def gradient_dtype(dtype: np.dtype) -> np.dtype:
 
 
 class Shadows:
-    """The cotangents of memory during one reverse sweep; zero (absent) until something is added."""
+    """The cotangents of memory during one reverse sweep; zero (absent) until something is added.
 
-    __slots__ = ("_buffers", "_views")
+    The first cotangent of a whole array is only referred to (`first`), as long as nobody has to write: most arrays get
+    one cotangent, which is then read from where it is.
+    """
+
+    __slots__ = ("_buffers", "_views", "first")
 
     def __init__(self) -> None:
+        self.first: dict[int, tuple[np.ndarray, np.ndarray, bool]] = {}
         self._buffers: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._views: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def has(self, array: np.ndarray) -> bool:
         """Whether anything was added to the memory of `array`."""
-        return id(root_of(array)) in self._buffers
+        key = id(root_of(array))
+        return key in self._buffers or key in self.first
+
+    def vacant(self, array: np.ndarray, dtype: np.dtype) -> bool:
+        """Whether a cotangent of this dtype may be referred to as the first one of `array`."""
+        key = id(array)
+        return (array.base is None and key not in self._buffers and key not in self.first
+                and dtype == gradient_dtype(array.dtype))
+
+    def refer(self, array: np.ndarray, c: np.ndarray, fresh: bool) -> None:
+        """Refer to `c` as the cotangent of `array`; it is never written to, unless it is fresh: nobody else has it."""
+        self.first[id(array)] = (array, c, fresh and c.base is None)
+
+    def release(self, array: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Before `array` gets a shadow to write to: a fresh first cotangent becomes it; of another, the whole array and
+        the cotangent that has to be copied."""
+        found = self.first.pop(id(root_of(array)), None)
+        if found is None:
+            return None
+        root, c, fresh = found
+        if fresh and c.flags.c_contiguous and root.flags.c_contiguous:
+            self._buffers[id(root)] = (c.reshape(-1), c)
+            return None
+        self._buffers[id(root)] = _blank(root, np.empty)
+        return root, c
 
     def of(self, array: np.ndarray) -> np.ndarray:
         """The shadow of `array`: writable, aliased exactly as `array` is."""
@@ -120,32 +149,34 @@ class Shadows:
         root = root_of(array)
         pair = self._buffers.get(id(root))
         if pair is None:
-            pair = self._buffers[id(root)] = _zeros(root)
+            pair = self._buffers[id(root)] = _blank(root, np.zeros)
         if root is array:
             return pair[1]
         view = _same_view(array, root, pair[0])
         self._views[id(array)] = (array, view)
         return view
 
-    def take(self, array: np.ndarray) -> np.ndarray | None:
-        """The shadow of an array that comes into being here (nothing earlier refers to it), or None for zero."""
-        if array.base is not None:
-            return self.of(array) if self.has(array) else None
+    def take(self, array: np.ndarray) -> tuple[np.ndarray | None, bool]:
+        """The cotangent of an array that owns its memory and comes into being here (nothing earlier refers to it), or
+        None for zero; and whether nobody else has it."""
+        found = self.first.pop(id(array), None)
+        if found is not None:
+            return found[1], found[2]
         pair = self._buffers.pop(id(array), None)
-        return None if pair is None else pair[1]
+        return (None, True) if pair is None else (pair[1], True)
 
 
-def _zeros(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A zero buffer and its view with the layout of `root`."""
+def _blank(root: np.ndarray, make: Any) -> tuple[np.ndarray, np.ndarray]:
+    """A buffer made by `make` and its view with the layout of `root`."""
     dtype = gradient_dtype(root.dtype)
     if root.flags.c_contiguous:
-        flat = np.zeros(root.size, dtype)
+        flat = make(root.size, dtype)
         return flat, flat.reshape(root.shape)
     if root.flags.f_contiguous:
-        flat = np.zeros(root.size, dtype)
+        flat = make(root.size, dtype)
         return flat, flat.reshape(root.shape, order="F")
     low, high = np.lib.array_utils.byte_bounds(root)
-    flat = np.zeros((high - low) // root.itemsize, dtype)
+    flat = make((high - low) // root.itemsize, dtype)
     return flat, _same_view(root, root, flat)
 
 

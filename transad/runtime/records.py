@@ -15,14 +15,18 @@ __all__ = ["Record", "check_count", "freeze", "last_writers", "repeats", "restor
 
 
 class Record:
-    """One application of a rule: `targets` of the cotangents, saved `args`, `kwargs` and result."""
+    """One application of a rule: `targets` of the cotangents, saved `args`, `kwargs` and result.
 
-    __slots__ = ("args", "kwargs", "out", "saved_out", "several", "singular", "targets")
+    `ours`: the rule is one of the package, which neither write to the cotangent nor keep what they return.
+    """
+
+    __slots__ = ("args", "kwargs", "ours", "out", "saved_out", "several", "singular", "targets")
 
     def __init__(self, targets: list, args: Any, kwargs: Any, out: Any, saved_out: Any, singular: bool,
-                 several: bool = False) -> None:
+                 several: bool = False, ours: bool = True) -> None:
         self.targets, self.args, self.kwargs = targets, args, kwargs
         self.out, self.saved_out, self.singular, self.several = out, saved_out, singular, several
+        self.ours = ours
 
 
 def store(sweep: Sweep, value: Any) -> Any:

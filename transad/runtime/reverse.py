@@ -27,18 +27,41 @@ class Context:
         self.slots: list[Any] = [0.0] * size
         self.shadows = Shadows()
 
-    def cotangent(self, out: Any) -> Any:
-        """The cotangent of a result that comes into being here, or None for zero."""
+    def cotangent(self, out: Any, private: bool = False) -> Any:
+        """The cotangent of a result that comes into being here, or None for zero. It is not to be written to, unless it
+        is asked for as `private`."""
         if is_var(out):
             g = self.slots[out.index]
             return g if g or tracked(g) else None
-        if is_array(out):
-            g = self.shadows.take(out)
-            return np.conj(g) if g is not None and is_complex(g) else g
-        return None
+        if not is_array(out):
+            return None
+        if out.base is not None:
+            if not self.shadows.has(out):
+                return None
+            g = np.copy(self.shadow(out))
+        else:
+            g, own = self.shadows.take(out)
+            if g is None:
+                return None
+            if private and not own:
+                g = np.copy(g)
+        return np.conj(g) if is_complex(g) else g
 
-    def accumulate(self, target: Any, c: Any) -> None:
-        """Add `c`, summed to the target's shape, to the cotangent of a Var, an array or a nesting of them."""
+    def shadow(self, array: Any) -> Any:
+        """The shadow of `array`: writable, aliased exactly as `array` is."""
+        if self.shadows.first:
+            first = self.shadows.release(array)
+            if first is not None:
+                whole = self.shadows.of(first[0])
+                whole[...] = first[1]
+        return self.shadows.of(array)
+
+    def accumulate(self, target: Any, c: Any, fresh: bool = False, lent: bool = True) -> None:
+        """Add `c`, summed to the target's shape, to the cotangent of a Var, an array or a nesting of them.
+
+        `fresh`: nobody else refers to the array `c`, which may become the shadow. `lent`: nobody writes to it later, so
+        that it may be referred to.
+        """
         if c is None:
             return
         if is_var(target):
@@ -48,32 +71,37 @@ class Context:
                 c = c.real
             self.slots[target.index] = self.slots[target.index] + c
         elif is_array(target):
-            shadow = self.shadows.of(target)
-            c = fitted(c, shadow)
+            given = c
+            c = fitted(c, target)
             if is_complex(c):
                 c = np.conj(c)
+            if lent and is_array(c) and self.shadows.vacant(target, c.dtype):
+                whole = c if c.shape == target.shape else np.broadcast_to(c, target.shape)
+                self.shadows.refer(target, whole, fresh or c is not given)
+                return
+            shadow = self.shadow(target)
             if clear_overlap(shadow):
                 _add_overlapping(shadow, c)
             else:
                 shadow += c
         elif isinstance(target, (list, tuple)):
             for k in range(len(target)):
-                self.accumulate(target[k], c[k])
+                self.accumulate(target[k], c[k], False, lent)
         elif isinstance(target, dict):
             for k in target:
-                self.accumulate(target[k], c[k])
+                self.accumulate(target[k], c[k], False, lent)
 
 
-def fitted(c: Any, shadow: Any) -> Any:
+def fitted(c: Any, like: Any) -> Any:
     """A cotangent summed over the axes that were broadcast, and its real part where the target is real."""
-    extra = np.ndim(c) - shadow.ndim
+    extra = np.ndim(c) - like.ndim
     if extra > 0:
         c = np.sum(c, axis=tuple(range(extra)))
     if np.ndim(c):
-        axes = tuple(k for k in range(-np.ndim(c), 0) if shadow.shape[k] == 1 and c.shape[k] != 1)
+        axes = tuple(k for k in range(-np.ndim(c), 0) if like.shape[k] == 1 and c.shape[k] != 1)
         if axes:
             c = np.sum(c, axis=axes, keepdims=True)
-    if is_complex(c) and not is_complex(shadow):
+    if is_complex(c) and not is_complex(like):
         c = np.real(c)
     return c
 

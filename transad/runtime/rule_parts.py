@@ -22,7 +22,7 @@ from ..source import get_source
 from .records import store
 from .sweep import Sweep
 
-__all__ = ["AdjointParts", "PartialParts", "adjoint_parts", "partial_parts"]
+__all__ = ["AdjointParts", "PartialParts", "adjoint_parts", "constant_parts", "partial_parts"]
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,16 @@ def partial_parts(rule: Rule) -> PartialParts:
     return _cached_partials(id(rule), rule.partials)  # type: ignore[arg-type]
 
 
+@functools.cache
+def _cached_constant(function: Callable) -> PartialParts:
+    return PartialParts(Rule(function, function))
+
+
+def constant_parts(rule: Rule) -> PartialParts:
+    """The short form of a rule for a second argument that is one constant number."""
+    return _cached_constant(rule.constant)  # type: ignore[arg-type]
+
+
 class AdjointParts:
     """The adjoints of a rule by argument name, and how a call binds to these names."""
 
@@ -150,6 +160,7 @@ class AdjointParts:
         read = [_names_read(f.__code__) if isinstance(f, types.FunctionType) else None for f in functions]
         self._read = None if None in read else set().union(*read)  # type: ignore[arg-type]
         self.reads_out = self._read is None or "out" in self._read
+        self.ours = all((getattr(f, "__module__", None) or "").startswith("transad.rules.") for f in functions)
 
     def bind(self, args: tuple, kwargs: dict) -> Iterator[tuple[str, Any]]:
         """(name, value) of every argument given; the variadic ones as one tuple."""
