@@ -38,11 +38,13 @@ from transad.ir import (
 from transad.kinds import Array, Kind, Scalar
 from transad.names import Names
 from transad.nodes import gast
+from transad.passes.specialise.numpy_table import BINARY, UNARY
 from transad.passes.versions import live_before
 from transad.quote import Node, constant, name, names_in
 
 _FRESH = ("np.empty", "np.zeros", "np.ones", "np.full", "np.empty_like", "np.zeros_like", "np.ones_like",
-          "np.full_like", "np.copy", "np.arange", "np.linspace")
+          "np.full_like", "np.copy", "np.arange", "np.linspace", "np.dot", "np.where",
+          *(f"np.{n}" for n in (*UNARY, *BINARY)))
 _ADDED = ("float64", "int64")
 
 
@@ -276,8 +278,13 @@ def _is_fresh(e: Node, fresh: set[str]) -> bool:
         return _is_fresh(e.value, fresh)
     if isinstance(e, gast.Call):
         label = e.func.id if isinstance(e.func, gast.Name) else ""
-        return label in _FRESH or (isinstance(e.func, gast.Attribute) and e.func.attr == "copy")
+        return label in _FRESH or (isinstance(e.func, gast.Attribute) and e.func.attr in ("copy", "astype"))
     return False
+
+
+def fresh_value(e: Node, block: Block) -> bool:
+    """Whether an array is made by a block, whatever path it takes."""
+    return _is_fresh(e, _private(block))
 
 
 def _allocation(a: str, before: Block) -> Node | None:

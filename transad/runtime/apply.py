@@ -113,6 +113,8 @@ def _apply(function: Callable, rule: Rule, args: tuple, kwargs: dict, stack: lis
         return out
     here_args = lower(args, depth + 1, stack)
     here_kwargs = lower(kwargs, depth + 1, stack) if kwargs else kwargs
+    if _whole(out) and not _counts((here_args, here_kwargs), sweep):
+        return out
     if rule.partials is not None:
         return _record_partials(sweep, rule, function, here_args, inner_args, out)
     return _record_adjoints(sweep, rule, function, (here_args, here_kwargs), (inner_args, inner_kwargs), out)
@@ -126,6 +128,20 @@ def _carries(out: Any) -> bool:
     if KIND[kind] == 2:
         return out.dtype.kind in "fciu"
     return isinstance(out, (tuple, list)) and any(_carries(v) for v in out)
+
+
+def _whole(out: Any) -> bool:
+    """Whether a result holds whole numbers."""
+    return isinstance(out, (int, np.integer)) or (KIND[type(out)] == 2 and out.dtype.kind in "iu")
+
+
+def _counts(value: Any, sweep: Sweep) -> bool:
+    """Whether whole numbers are differentiated; those that are made from real numbers are cut off, and constant."""
+    if isinstance(value, (list, tuple)):
+        return any(_counts(v, sweep) for v in value)
+    if isinstance(value, dict):
+        return any(_counts(v, sweep) for v in value.values())
+    return _whole(value) and active_in(value, sweep)
 
 
 def filler(context: Any, slot: int, entry: tuple) -> None:

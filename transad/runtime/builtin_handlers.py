@@ -4,6 +4,7 @@ from __future__ import annotations
 import builtins
 import copy
 import functools
+import itertools
 import math
 import operator
 import sys
@@ -331,8 +332,17 @@ TYPE_HANDLERS[np.vectorize] = _vectorized
 
 @handles(np.fromiter)
 def _fromiter(iterable: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
-    items = list(iterate(iterable))
-    return call(np.array, items[:count] if count >= 0 else items, dtype=dtype)
+    items = list(iterate(iterable)) if count < 0 else list(itertools.islice(iterate(iterable), count))
+    if len(items) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+    return call(np.array, items, dtype=dtype)
+
+
+@handles(math.fsum)
+def _fsum(iterable: Any, /) -> Any:
+    rule = find(math.fsum)
+    assert rule is not None
+    return apply(math.fsum, rule, (list(iterate(iterable)),), {})
 
 
 @handles(np.nditer)

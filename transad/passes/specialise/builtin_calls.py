@@ -17,6 +17,7 @@ from transad.passes.specialise.values import (
     NotTyped,
     Obj,
     Record,
+    Table,
     Tup,
     Val,
     is_array,
@@ -34,6 +35,8 @@ def _len(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) 
         raise NotTyped("len of an iterator", node)
     if isinstance(v, Tup):
         return Val(constant(len(v.items)), INT, len(v.items))
+    if isinstance(v, Table):
+        return Val(v.length, INT)
     if isinstance(v, Lst):
         v = v.array
     if is_array(v):
@@ -121,7 +124,9 @@ def _transad_map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node
     mapped = _map(s, args, {}, node)
     if not isinstance(mapped, Iter) or set(keywords) - {"threads"}:
         raise NotTyped("transad.map over these values", node)
-    return s.collected(mapped, node)
+    made = s.listed(mapped, node)
+    return Tup([s.joined(c, node) if isinstance(c, Lst) else c for c in made.columns.items]) if isinstance(
+        made, Table) else made.array
 
 
 def _filter(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
@@ -157,7 +162,7 @@ def _extreme(sign: str) -> Any:
         values = args
         if len(args) == 1:
             if not isinstance(args[0], Tup):
-                return _extreme_of_iterable(s, args[0], sign, node)
+                return s.best_item(args[0], sign, node)
             values = args[0].items
         if not values or not all(is_scalar(v) for v in values):
             raise NotTyped("min or max of these values", node)
@@ -182,15 +187,6 @@ def _better_of(s: Specialiser, values: list[Any], sign: str) -> Any:
             frame.vars[slot] = s.assign(frame, slot, Val(v.expr, kind))
         s.branch(test, take, lambda: None)
     return frame.vars.pop(slot)
-
-
-def _extreme_of_iterable(s: Specialiser, v: Any, sign: str, node: Node) -> Any:
-    it = s.iter_of(v, node)
-    if it.item is None or it.length is None:
-        raise NotTyped("min or max of a generator", node)
-    first = it.item(constant(0))
-    rest = Iter(lambda: expr("n - 1", n=it.length()), lambda i: it.item(expr("i + 1", i=i)))
-    return s.fold(rest, first, lambda a, x: _better_of(s, [a, x], sign), node, "best")
 
 
 def _abs(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
@@ -274,9 +270,9 @@ def _sequence(cls: type) -> Any:
             return Tup([], cls)
         if isinstance(args[0], Tup):
             return Tup(list(args[0].items), cls)
-        if isinstance(args[0], Lst):
+        if isinstance(args[0], Lst | Table):
             return args[0]
-        return Lst(s.collected(s.iter_of(args[0], node), node))
+        return s.listed(s.iter_of(args[0], node), node)
     return handler
 
 

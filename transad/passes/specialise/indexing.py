@@ -11,12 +11,14 @@ from transad.nodes import gast
 from transad.passes.specialise.values import (
     UNKNOWN,
     Iter,
+    Lst,
     Method,
     NotTyped,
     Obj,
     Part,
     Record,
     Span,
+    Table,
     Tup,
     Val,
     is_array,
@@ -34,6 +36,8 @@ class Indexing(Part):
             return self.tuple_item(owner, node)
         if isinstance(owner, Iter):
             return self.iter_item(owner, node)
+        if isinstance(owner, Lst | Table):
+            return self.list_part(owner, node)
         if not is_array(owner):
             raise NotTyped("indexing of something that is no array", node)
         before = len(self.buffer)

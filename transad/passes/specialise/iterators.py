@@ -9,7 +9,7 @@ from typing import Any
 
 from transad.kinds import INT
 from transad.nodes import gast
-from transad.passes.specialise.values import Iter, Lazy, Lst, NotTyped, Part, Tup, Val, is_array, is_scalar
+from transad.passes.specialise.values import Iter, Lazy, Lst, NotTyped, Part, Table, Tup, Val, is_array, is_scalar
 from transad.quote import Node, call, constant, expr, names_in, show
 
 
@@ -38,6 +38,9 @@ class Iterators(Part):
     def iter_of(self, v: Any, node: Node) -> Iter:
         if isinstance(v, Iter):
             return v
+        if isinstance(v, Table) or (isinstance(v, Lst) and v.depth > 1):
+            n = v.length if isinstance(v, Table) else call("len", v.array.expr)
+            return Iter(lambda: n, lambda i: self.list_item(v, Val(i, INT), node))
         if isinstance(v, Lst):
             v = v.array
         if is_array(v) and v.kind.ndim:

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from transad import ir
-from transad.kinds import INT, Array, Scalar, join
+from transad.kinds import INT, Scalar, join
 from transad.nodes import gast
 from transad.passes.specialise.iterators import Iterators
+from transad.passes.specialise.lists import Lists
 from transad.passes.specialise.values import (
     UNKNOWN,
     Frame,
@@ -22,12 +23,12 @@ from transad.passes.specialise.values import (
     is_array,
     is_scalar,
 )
-from transad.quote import Node, call, constant, expr, name, names_in, show
+from transad.quote import Node, constant, expr, name, names_in, show
 
 _UNROLLED = 64
 
 
-class Loops(Iterators):
+class Loops(Iterators, Lists):
     """The part of the specialiser that handles loops."""
 
     def iterate(self, v: Any, body: Callable[[Any], None], node: Node, wanted: str = "") -> None:
@@ -279,9 +280,7 @@ class Loops(Iterators):
         it = self.comprehension(node)
         if isinstance(it, Tup):
             return Tup(it.items, list)
-        if it.length is not None:
-            return Lst(self.collected(it, node))
-        raise NotTyped("a list whose length is not known beforehand", node)
+        return self.listed(it, node)
 
     def comprehension(self, node: Node) -> Any:
         frame = Frame(self.frame.name, self.frame.globals, self.frame, inlined=True, filename=self.frame.filename)
@@ -335,36 +334,6 @@ class Loops(Iterators):
         value = self.eval(node.elt)
         assert frame.parent is not None
         self.inside(frame.parent, lambda: k(value))
-
-    def collected(self, it: Iter, node: Node) -> Val:
-        """The items in a new array."""
-        if it.length is None or it.item is None:
-            raise NotTyped("items whose number is not known beforehand", node)
-        n = self.let("n", Val(it.length(), INT))
-        probe_names, buffer, kinds = set(self.names.taken), self.buffer, dict(self.kinds)
-        before, self.buffer = self.snapshot(), []
-        slots = [(f, dict(f.slots)) for f in self.frames]
-        item = it.item(constant(0))
-        self.buffer, self.names.taken, self.kinds = buffer, probe_names, kinds
-        for frame, known in slots:
-            frame.slots = known
-        self.restore(before)
-        if not is_scalar(item):
-            raise NotTyped("a list of things that are not numbers", node)
-        dtype = item.kind.dtype
-        made = call("np.empty", n.expr) if dtype == "float64" else call("np.empty", n.expr, name(f"np.{_np(dtype)}"))
-        out = self.let("items", Val(made, Array(dtype, 1)))
-
-        def body(i: Node) -> None:
-            value = it.item(i)
-            self.emit(ir.Store(show(out.expr), [i], value.expr))
-        self.emit_for(constant(0), n.expr, 1, body, "")
-        self.mark_map()
-        return out
-
-
-def _np(dtype: str) -> str:
-    return "bool_" if dtype == "bool" else dtype
 
 
 def _stored(stmts: list[Node]) -> set[str]:

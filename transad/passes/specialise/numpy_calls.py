@@ -9,7 +9,19 @@ from transad import ir
 from transad.kinds import BOOL, FLOAT, INT, Array, Kind, Scalar, divided, join, result_kind, with_dtype
 from transad.nodes import gast
 from transad.passes.specialise import numpy_table as table
-from transad.passes.specialise.values import UNKNOWN, Iter, Lst, NotTyped, Obj, Part, Tup, Val, is_array, is_scalar
+from transad.passes.specialise.values import (
+    UNKNOWN,
+    Iter,
+    Lst,
+    NotTyped,
+    Obj,
+    Part,
+    Table,
+    Tup,
+    Val,
+    is_array,
+    is_scalar,
+)
 from transad.quote import Node, call, constant, expr, index, name, show, slice_
 
 _UNARY = {f"np.{n}" for n in table.UNARY} | {f"math.{n}" for n in table.MATH_UNARY} | {"abs"}
@@ -24,7 +36,7 @@ class NumpyCalls(Part):
 
     def call_numpy(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         short = f.split(".")[-1]
-        args = [self.as_array(a, node) if isinstance(a, Tup | Lst | Iter) and short not in (
+        args = [self.as_array(a, node) if isinstance(a, Tup | Lst | Table | Iter) and short not in (
             "array", "asarray", "zeros", "ones", "empty", "full", "reshape", "concatenate", "shape", "size") else a
             for a in args]
         if "out" in keywords:
@@ -101,8 +113,8 @@ class NumpyCalls(Part):
         """A tuple, list or iterator of numbers as a new array."""
         if isinstance(v, Val):
             return v
-        if isinstance(v, Lst):
-            return v.array
+        if isinstance(v, Lst | Table):
+            return self.joined(v, node)
         if isinstance(v, Iter):
             return self.collected(v, node)
         if not isinstance(v, Tup) or not v.items:

@@ -162,6 +162,16 @@ def is_scalar(v: Any) -> TypeGuard[Val]:
 
 @dataclass
 class Lst:
-    """A list of numbers made at run time and only read: held in an array."""
+    """A list made at run time and only read, held in an array whose first `depth` axes are lists: of numbers, of arrays
+    of one shape, of lists of one length."""
 
     array: Val
+    depth: int = 1
+
+
+@dataclass
+class Table:
+    """A list of tuples made at run time and only read: a list for each of their parts."""
+
+    columns: Tup
+    length: Node

@@ -1,0 +1,148 @@
+"""Lists made at run time: the items of a map or comprehension in arrays.
+
+Numbers go into an array; arrays of one shape, and lists of one length, into its rows; tuples into an array for each of
+their parts. The arrays are new, so they may stand for the items as long as each item was made for its own trip.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from transad import ir
+from transad.kinds import INT, Array, Scalar
+from transad.passes.kernelize import fresh_value
+from transad.passes.specialise.extents import Extents
+from transad.passes.specialise.values import Iter, Lst, NotTyped, Part, Table, Tup, Val, is_array, is_scalar
+from transad.quote import Node, call, constant, expr, name, show
+
+
+class Lists(Part):
+    """The part of the specialiser that makes and reads lists."""
+
+    def listed(self, it: Iter, node: Node) -> Lst | Table:
+        """The items in new arrays."""
+        if it.length is None or it.item is None:
+            raise NotTyped("a list whose length is not known beforehand", node)
+        n = self.let("n", Val(it.length(), INT))
+        item, block = self.probed(it)
+        stores: list[tuple[Callable[[Any], Any], Lst]] = []
+        made = self.columns(item, block, n, stores, lambda v: v, node)
+
+        def body(i: Node) -> None:
+            value = it.item(i)
+            for part, column in stores:
+                v = part(value)
+                self.emit(ir.Store(show(column.array.expr), [i], v.array.expr if isinstance(v, Lst) else v.expr))
+        self.emit_for(constant(0), n.expr, 1, body, "")
+        self.mark_map()
+        return made if isinstance(made, Lst) else Table(made, n.expr)
+
+    def probed(self, it: Iter) -> tuple[Any, ir.Block]:
+        """An item, and the statements that make it; the program is left as it was."""
+        taken, kinds, buffer = set(self.names.taken), dict(self.kinds), self.buffer
+        before, slots = self.snapshot(), [(f, dict(f.slots)) for f in self.frames]
+        self.buffer = block = []
+        item = it.item(constant(0))
+        self.probe_kinds = self.kinds
+        self.buffer, self.names.taken, self.kinds = buffer, taken, kinds
+        for frame, known in slots:
+            frame.slots = known
+        self.restore(before)
+        return item, block
+
+    def columns(self, item: Any, block: ir.Block, n: Val, stores: list[tuple[Callable[[Any], Any], Lst]],
+                part: Callable[[Any], Any], node: Node) -> Any:
+        """An array for every number and array of an item."""
+        if isinstance(item, Tup) and item.items and item.cls is not list:
+            return Tup([self.columns(v, block, n, stores, lambda w, k=k: part(w).items[k], node)
+                        for k, v in enumerate(item.items)], item.cls)
+        value: Any = item.array if isinstance(item, Lst) else item
+        shape: list[Node] | None = []
+        if is_array(value):
+            shape = Extents(block, self.probe_kinds).shape(value.expr) if fresh_value(value.expr, block) else None
+        elif not is_scalar(value):
+            shape = None
+        if shape is None:
+            raise NotTyped("a list of things that are neither numbers nor new arrays of one shape", node)
+        dtype = value.kind.dtype
+        out = self.let("items", self.empty([n.expr, *shape], dtype))
+        column = Lst(out, 1 + (item.depth if isinstance(item, Lst) else 0))
+        stores.append((part, column))
+        return column
+
+    def collected(self, it: Iter, node: Node) -> Val:
+        """The items in one new array."""
+        return self.joined(self.listed(it, node), node)
+
+    def joined(self, v: Lst | Table, node: Node) -> Val:
+        """A list as an array: one of tuples has a column for each of their parts."""
+        if isinstance(v, Lst):
+            return v.array
+        parts: list[Any] = v.columns.items
+        arrays = [p.array for p in parts if isinstance(p, Lst) and isinstance(parts[0], Lst) and
+                  p.array.kind == Array(parts[0].array.kind.dtype, 1)]
+        if len(arrays) < len(parts):
+            raise NotTyped("an array of tuples of different things", node)
+        out = self.let("items", self.empty([v.length, constant(len(parts))], arrays[0].kind.dtype))
+
+        def body(i: Node) -> None:
+            for k, p in enumerate(arrays):
+                self.emit(ir.Store(show(out.expr), [i, constant(k)], self.load(p, [Val(i, INT)], node).expr))
+        self.emit_for(constant(0), v.length, 1, body, "")
+        return out
+
+    def list_item(self, v: Lst | Table, i: Val, node: Node) -> Any:
+        """One item of a list."""
+        if isinstance(v, Table):
+            return _mapped(v.columns, lambda column: self.list_item(column, i, node))
+        row = self.load(v.array, [i], node)
+        return Lst(row, v.depth - 1) if v.depth > 1 else row
+
+    def list_part(self, v: Lst | Table, node: Node) -> Any:
+        """`v[k]` and `v[a:b]`."""
+        items = self.index_items(node.slice, node)
+        if len(items) == 1 and is_scalar(items[0]) and self.is_int(items[0]):
+            index = self.let("k", items[0]) if isinstance(v, Table) and not isinstance(items[0].const, int) else items[0]
+            return self.list_item(v, index, node)
+        if isinstance(v, Lst) and len(items) == 1 and not isinstance(items[0], Val):
+            return Lst(self.let("items", self.load(v.array, items, node)), v.depth)
+        raise NotTyped("this part of a list", node)
+
+    def transposed(self, v: Table, node: Node) -> Tup:
+        """`zip(*v)` of tuples, for unpacking: there is nothing to unpack in an empty list."""
+        self.emit(ir.If(expr("n == 0", n=v.length), [ir.Exit("raise", self.raised(
+            ValueError, [constant(f"not enough values to unpack (expected {len(v.columns.items)}, got 0)")]),
+            line=self.line)], []))
+        return Tup([Table(c, v.length) if isinstance(c, Tup) else c for c in v.columns.items], list)
+
+    def best_item(self, v: Any, sign: str, node: Node) -> Val:
+        """`min` and `max` of an iterable: the first of the best items."""
+        array = self.iter_of(v, node) if not isinstance(v, Iter) else None
+        items = self.collected(v, node) if array is None else array.over[0][0]
+        if items.kind.ndim != 1:
+            raise NotTyped("min or max of things that are not numbers", node)
+        n = call("len", items.expr)
+        which = "min" if sign == "<" else "max"
+        self.emit(ir.If(expr("n == 0", n=n), [ir.Exit("raise", self.raised(
+            ValueError, [constant(f"{which}() arg is an empty sequence")]), line=self.line)], []))
+        frame, slot = self.frame, self.temporary("best")
+        frame.vars[slot] = Val(name(self.residual(frame, slot, INT)), INT)
+        self.emit(ir.Let(show(frame.vars[slot].expr), constant(0)))
+
+        def body(i: Node) -> None:
+            best = frame.vars[slot]
+            test = Val(expr(f"a {sign} b", a=self.load(items, [Val(i, INT)], node).expr,
+                            b=self.load(items, [best], node).expr), Scalar("bool"))
+
+            def take() -> None:
+                frame.vars[slot] = self.assign(frame, slot, Val(i, INT))
+            self.branch(test, take, lambda: None)
+        self.emit_for(constant(1), n, 1, body, "")
+        return self.load(items, [frame.vars.pop(slot)], node)
+
+
+def _mapped(v: Any, f: Callable[[Any], Any]) -> Any:
+    return Tup([_mapped(x, f) for x in v.items], v.cls) if isinstance(v, Tup) else f(v)
+
+
+__all__ = ["Lists"]
