@@ -155,15 +155,28 @@ class ArrayAdjoint(Part):
     def refuse_crossing(self, s: Store) -> None:
         """A copy of a part of an array onto another part is as if through a temporary only where both run over memory
         with the same strides (`a[1:] = a[:-1]`, `m[i] = m[j]`); `m[2] = m[:, 0]` NumPy copies in an order of its own."""
-        source = s.value.value if isinstance(s.value, gast.Subscript) else s.value
-        if s.op or not isinstance(source, gast.Name) or source.id not in self.regions.parent:
+        source = view_of(s.value)
+        if s.op or source is None or source not in self.regions.parent or not self.regions.same(source, s.array):
             return
-        if not self.regions.same(source.id, s.array):
+        items = [] if isinstance(s.value, gast.Name) else _items(s.value)
+        if items is not None and source == s.array and None not in _pattern([*items, *s.index]) and (
+                not items or _pattern(items) == _pattern(s.index)):
             return
-        items = [] if source is s.value else (
-            s.value.slice.elts if isinstance(s.value.slice, gast.Tuple) else [s.value.slice])
-        if source.id != s.array or (items and _pattern(items) != _pattern(s.index)) or None in _pattern([*items, *s.index]):
+        if items is None or not _straight(items) or not _straight(s.index) or not self.regular(s.array):
             raise NotTyped("a part of an array is copied onto another part of it")
+
+    def regular(self, version: str) -> bool:
+        """Whether all names of a region run over its memory with the same strides: rows and parts without a step."""
+        for v in self.regions.members(version):
+            found = self.scopes.defined.get(v)
+            if found is None or found.how != "let" or not isinstance(found.statement, Let):
+                continue
+            value = found.statement.value
+            if view_of(value) is not None and not isinstance(value, gast.Name):
+                items = _items(value)
+                if items is None or not _straight(items):
+                    return False
+        return True
 
     def store_fancy(self, s: Store, d_a: str, items: list[Node]) -> Block:
         if s.op or len(items) != 1:
@@ -175,6 +188,20 @@ class ArrayAdjoint(Part):
         index_array = self.values.of(s.index[0], s)
         out: Block = [Let(g, call("take_scattered", name(d_a), index_array))]
         return out + self.added(self.differentiate(s.value, Term(1.0, (name(g),)), s), s, "")
+
+
+def _items(view: Node) -> list[Node] | None:
+    """The indices of a view `a[...]`; None for another view (`a.T`)."""
+    if not isinstance(view, gast.Subscript) or not isinstance(view.value, gast.Name):
+        return None
+    return view.slice.elts if isinstance(view.slice, gast.Tuple) else [view.slice]
+
+
+def _straight(items: list[Node]) -> bool:
+    """Whether an index takes leading axes away and parts without a step of the others."""
+    pattern = _pattern(items)
+    none = any(isinstance(i, gast.Constant) and i.value is None for i in items)
+    return None not in pattern and not none and pattern == sorted(pattern, key=lambda p: p == ":")
 
 
 def _pattern(items: list[Node]) -> list[str | None]:
