@@ -81,6 +81,8 @@ class Fast:
 
     def forwards(self, args: tuple, typed: Typed) -> Callable[..., Any] | None:
         """A forward sweep, where `mode` asks for it or chooses it (see `Options`)."""
+        if self.options.mode == "auto" and typed.built.chain is not None and typed.built.chain.threaded:
+            return None                            # the kernels have chosen for each map
         taped = typed.built.pair is not None and getattr(typed.built.pair, "taped", False)
         if self.options.mode == "reverse" or (self.options.mode == "auto" and not taped):
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transad.emit import _Lines
-from transad.ir import Block, Let, Move, Store, assigned, expressions, reads, walk
+from transad.ir import Block, Let, Move, Store, expressions, reads, walk
 from transad.kinds import FLOAT, Array
 from transad.names import Names
 from transad.nodes import gast
@@ -13,7 +13,7 @@ from transad.passes.kernelize import Map
 from transad.passes.prune import prune
 from transad.passes.reverse import Pair
 from transad.passes.specialise.values import NotTyped
-from transad.quote import Node, expr, name, show
+from transad.quote import Node, expr, name, show, substitute
 
 Lines_ = list[str]
 
@@ -74,9 +74,8 @@ class Kernel:
         self.local = _Names(*[self.taken.fresh(v) for v in ("n", "c", "i", "first", "last", "chunks", "work", "sums",
                                                             "counts", "failed", "kept")])
         self.shared(wanted)
-        first = part.loop.start
-        if (self.own or part.arrays) and not (isinstance(first, gast.Constant) and first.value >= 0):
-            bounds.require(expr("a >= 0", a=name(start)))       # a negative index may name the entry of another item
+        if part.arrays:
+            self.from_zero(name(pair.parameters[0]))
 
     def shared(self, wanted: list[str]) -> None:
         """Sort the cotangents: numbers are returned, arrays are added into, whole or one copy for each chunk."""
@@ -84,6 +83,10 @@ class Kernel:
         self.own: dict[str, str] = {}
         self.spread: dict[str, str] = {}
         self.plain: set[str] = set()
+        self.indices = self.bounds.own_indices()
+        groups: dict[str, set[str]] = {}
+        for v, e in self.indices.items():
+            groups.setdefault(show(e), set()).add(v)
         for v, d in zip(wanted, self.pair.cotangents, strict=True):
             if not isinstance(self.kinds[v], Array):
                 if not isinstance(d, gast.Constant):
@@ -97,10 +100,13 @@ class Kernel:
             self.pair.reverse = [s for s in self.pair.reverse if s is not births[0]]
             if not any(d.id in reads(s) for s in walk(self.pair.reverse)):
                 continue
-            index = self.pair.parameters[0]
-            if not self.part.threaded or _own(self.pair.reverse, d.id, index):
+            mine = [names for names in groups.values() if _own(self.pair.reverse, d.id, names)]
+            if mine and self.part.threaded:
+                self.from_zero(self.indices[min(mine[0])])
+            if mine or not self.part.threaded:
                 self.own[v] = d.id
-                if _once(self.pair.reverse, d.id, index) and self.covers(v):
+                if mine and self.pair.parameters[0] in mine[0] and _once(self.pair.reverse, d.id, mine[0]) and (
+                        self.covers(v)):
                     self.plain.add(v)
             else:
                 self.spread[v] = d.id
@@ -108,6 +114,14 @@ class Kernel:
         self.slopes = [*self.numbers, *self.own, *self.spread]
         self.pair.cotangents = keep
         prune(self.pair)
+
+    def from_zero(self, own: Node) -> None:
+        """Require that the items' own index starts from zero: a negative one may name the entry of another item."""
+        start = self.part.loop.start
+        if not (isinstance(start, gast.Constant) and start.value >= 0 and isinstance(own, gast.Name)):
+            index = self.pair.parameters[0]
+            first = substitute(own, lambda n: name(self.start) if n.id == index else None)
+            self.bounds.require(expr("a >= 0", a=first))
 
     def covers(self, v: str) -> bool:
         """Whether every entry of an array is the one of some item (then its cotangent need not be cleared)."""
@@ -328,36 +342,34 @@ class Kernel:
         return out
 
 
-def _own(block: Block, shadow: str, index: str) -> bool:
-    """Whether a shadow is touched only under the item's own index."""
+def _own(block: Block, shadow: str, index: set[str]) -> bool:
+    """Whether a shadow is touched only under the item's own index, by any of its names."""
     for s in walk(block):
         if not all(_only_own(e, shadow, index) for e in expressions(s)):
             return False
-        if isinstance(s, Store) and s.array == shadow and (not s.index or show(s.index[0]) != index):
+        if isinstance(s, Store) and s.array == shadow and (not s.index or show(s.index[0]) not in index):
             return False
         if isinstance(s, Move) and shadow in reads(s):
-            return False
-        if index in assigned([s]):
             return False
     return True
 
 
-def _only_own(e: Node, shadow: str, index: str) -> bool:
+def _only_own(e: Node, shadow: str, index: set[str]) -> bool:
     if isinstance(e, gast.Name):
         return e.id != shadow
     if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Name) and e.value.id == shadow:
         first = e.slice.elts[0] if isinstance(e.slice, gast.Tuple) else e.slice
-        return isinstance(first, gast.Name) and first.id == index
+        return isinstance(first, gast.Name) and first.id in index
     return all(_only_own(c, shadow, index) for c in gast.iter_child_nodes(e))
 
 
-def _once(block: Block, shadow: str, index: str) -> bool:
+def _once(block: Block, shadow: str, index: set[str]) -> bool:
     """Turn the only addition into a shadow's own entry into a plain store; whether that was so."""
     found = [s for s in walk(block) if shadow in reads(s)]
     if len(found) != 1 or not isinstance(found[0], Store) or not any(s is found[0] for s in block):
         return False
     s = found[0]
-    if s.array != shadow or s.op != "+" or len(s.index) != 1 or show(s.index[0]) != index:
+    if s.array != shadow or s.op != "+" or len(s.index) != 1 or show(s.index[0]) not in index:
         return False
     if shadow in {n for e in expressions(s) for n in _names(e)}:
         return False

@@ -148,12 +148,40 @@ class Bounds:
                 return self.dimension(e.func.value, k)
         return None
 
+    # -- the item's own entries -----------------------------------------------------------------------------------
+    def own_indices(self) -> dict[str, Node]:
+        """The variables that have another value in every item: the item's index, itself or shifted. Each with its
+        value in terms of the index and the inputs."""
+        own = {self.item.parameters[0]: name(self.item.parameters[0])}
+        while True:
+            new = {v: shifted for v, e in self.lets.items() if v not in own and (
+                shifted := self.shifted(e, own)) is not None}
+            if not new:
+                return own
+            own |= new
+
+    def shifted(self, e: Node, own: dict[str, Node]) -> Node | None:
+        """A shifted index, resolved."""
+        if isinstance(e, gast.Name):
+            return own.get(e.id)
+        if not isinstance(e, gast.BinOp) or not isinstance(e.op, gast.Add | gast.Sub):
+            return None
+        for one, other in ((e.left, e.right), (e.right, e.left)):
+            found, fixed = self.shifted(one, own), self.fixed(other)
+            if found is not None and fixed is not None and (one is e.left or isinstance(e.op, gast.Add)):
+                return expr(f"a {'+' if isinstance(e.op, gast.Add) else '-'} b", a=found, b=fixed)
+        return None
+
     # -- indices ----------------------------------------------------------------------------------------------------
     def visit(self, e: Node) -> None:
         for x in gast.walk(e):
             if isinstance(x, gast.Subscript) and not (isinstance(x.value, gast.Attribute) and x.value.attr == "shape"):
-                if isinstance(x.value, gast.Name):
-                    self.access(x.value.id, list(x.slice.elts) if isinstance(x.slice, gast.Tuple) else [x.slice])
+                array, items = x, list[Node]()
+                while isinstance(array, gast.Subscript):                   # m[i][j]
+                    new = list(array.slice.elts) if isinstance(array.slice, gast.Tuple) else [array.slice]
+                    items, array = [*new, *items], array.value
+                if isinstance(array, gast.Name) and (array is x.value or all(self.is_index(i) for i in items)):
+                    self.access(array.id, items)
                 else:
                     self.checked = True
 
@@ -188,6 +216,11 @@ class Bounds:
                 sign = "+" if isinstance(e.op, gast.Add) else "-"
                 return expr(f"a {sign} b", a=a[0], b=b), expr(f"a {sign} b", a=a[1], b=b)
             return None
+        if isinstance(e, gast.BinOp) and isinstance(e.op, gast.Mod):
+            size = self.fixed(e.right)
+            if size is not None and not (isinstance(size, gast.Constant) and size.value > 0):
+                self.require(expr("a > 0", a=size))
+            return None if size is None else (constant(0), size)
         fixed = self.fixed(e)
         if fixed is not None:
             high = constant(fixed.value + 1) if isinstance(fixed, gast.Constant) else expr("a + 1", a=fixed)

@@ -1,8 +1,8 @@
 """The item of a map as a function of numbers, where that is all its derivative needs.
 
-An array of which an item reads elements only under its own index, or under literal indices, is no array to the item:
-each such element becomes a parameter. Then a forward sweep with a lane for each number gives value and slopes of the
-item at once, without a tape.
+An array of which an item reads elements only under its own index, shifted or not, or under literal indices, is no array
+to the item: each such element becomes a parameter. Then a forward sweep with a lane for each number gives value and
+slopes of the item at once, without a tape.
 
 >>> from transad.quote import expr
 >>> from transad.kinds import INT
@@ -10,7 +10,7 @@ item at once, without a tape.
 >>> row = Array("float64", 1)
 >>> item = Program("f_item", ["i", "x", "p", "a"], [Let("y", expr("x[i] * p[0] + a * p[0] * len(x)"))], [name("y")],
 ...                {"i": INT, "x": row, "p": row, "a": FLOAT, "y": FLOAT})
->>> found = item_lanes(item, ["x", "p", "a"], Names(item.kinds))
+>>> found = item_lanes(item, ["x", "p", "a"], Names(item.kinds), {"i": name("i")})
 >>> print(dump(found.program.body))
 y = x_i * p_0 + a * p_0 * len(x)
 >>> [(lane.name, lane.own, show(lane.argument)) for lane in found.lanes]
@@ -52,10 +52,12 @@ class Lanes:
     lanes: list[Lane]
 
 
-def item_lanes(item: Program, wanted: list[str], names: Names) -> Lanes | None:
-    """The item as a function of numbers; None where it reads a differentiated array in another way."""
+def item_lanes(item: Program, wanted: list[str], names: Names, own: dict[str, Node]) -> Lanes | None:
+    """The item as a function of numbers; None where it reads a differentiated array in another way.
+
+    own  what has another value in every item (`Bounds.own_indices`)"""
     arrays = {v for v in wanted if isinstance(item.kinds[v], Array)}
-    work = _Elements(item, arrays, names)
+    work = _Elements(item, arrays, names, own)
     body = work.block(item.body)
     results = [work.use(e) for e in item.results]
     if work.refused:
@@ -73,8 +75,10 @@ def item_lanes(item: Program, wanted: list[str], names: Names) -> Lanes | None:
 class _Elements:
     """Replaces element loads of `arrays` by names."""
 
-    def __init__(self, item: Program, arrays: set[str], names: Names) -> None:
-        self.arrays, self.names, self.kinds, self.own = arrays, names, item.kinds, item.parameters[0]
+    def __init__(self, item: Program, arrays: set[str], names: Names, own: dict[str, Node]) -> None:
+        self.arrays, self.names, self.kinds, self.own = arrays, names, item.kinds, own
+        self.index = item.parameters[0]
+        self.shifts: dict[str, set[str]] = {}           # of each array, the ways in which its own index is shifted
         self.lanes: dict[str, Lane] = {}
         self.refused = False
 
@@ -102,15 +106,19 @@ class _Elements:
     def element(self, e: Node) -> Node:
         """The lane of a load under the item's index or literals."""
         items = list(e.slice.elts) if isinstance(e.slice, gast.Tuple) else [e.slice]
-        words = [self.own if isinstance(x, gast.Name) and x.id == self.own else show(x) for x in items]
-        if len(items) != self.kinds[e.value.id].ndim or not all(
-                w == self.own or w.removeprefix("-").isdigit() for w in words):
-            self.refused = True
+        own = [isinstance(x, gast.Name) and x.id in self.own for x in items]
+        items = [self.own[x.id] if mine else x for x, mine in zip(items, own, strict=True)]
+        words = [show(x) for x in items]
+        shifts = self.shifts.setdefault(e.value.id, set())
+        shifts |= {w for w, mine in zip(words, own, strict=True) if mine}
+        if len(items) != self.kinds[e.value.id].ndim or len(shifts) > 1 or sum(own) > 1 or not all(
+                mine or w.removeprefix("-").isdigit() for w, mine in zip(words, own, strict=True)):
+            self.refused = True                         # x[i] and x[i + 1]: an entry that two items share
             return e
         key = f"{e.value.id}[{', '.join(words)}]"
         if key not in self.lanes:
-            label = "_".join([e.value.id, *(w.replace("-", "m") for w in words)])
-            self.lanes[key] = Lane(self.names.fresh(label), e.value.id, items, self.own in words)
+            parts = [self.index if mine else w.replace("-", "m") for w, mine in zip(words, own, strict=True)]
+            self.lanes[key] = Lane(self.names.fresh("_".join([e.value.id, *parts])), e.value.id, items, any(own))
         return name(self.lanes[key].name)
 
     def block(self, block: Block) -> Block:

@@ -47,11 +47,12 @@ class Push:
 
 
 def push(program: Program, lanes: list[list[str]], names: Names, stopped: Iterable[str] = (), *,
-         unit: bool = False, skip: int = -1) -> Push:
+         unit: bool = False, skip: int = -1, of: int | None = None) -> Push:
     """The program with one tangent per lane.
 
     lanes  the parameters (plain names) that have a tangent, for each lane
     skip   of lane k, the tangents of the first `skip + k` results are not wanted (-1: all are)
+    of     the one result whose tangents are wanted (None: all)
     unit   every lane has one parameter, a number, whose tangent is one; else the tangents are parameters
     """
     found = regions(program)
@@ -59,7 +60,7 @@ def push(program: Program, lanes: list[list[str]], names: Names, stopped: Iterab
     work = _Pusher(program, found, active, names)
     body = work.start(lanes, unit) + work.block(program.body)
     results = [work.plain(e) for e in program.results]
-    tangents = [[work.result(e, k) if j >= skip + k or skip < 0 else constant(0.0)
+    tangents = [[work.result(e, k) if (j >= skip + k or skip < 0) and of in (None, j) else constant(0.0)
                  for j, e in enumerate(program.results)] for k in range(len(lanes))]
     ends: Block = work.ends
     wanted = {n for e in [*results, *(t for row in tangents for t in row)] for n in names_in(e)}
