@@ -194,8 +194,11 @@ class _Derivative:
         self.__wrapped__ = function
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._fast is not None and not kwargs:
-            result = self._fast(args)
+        fast = self._fast
+        if fast is not None and not kwargs:
+            result = fast.quick(*args)
+            if result is _MISS:
+                result = fast(args)
             if result is not _MISS:
                 return result if self._pick == 2 else result[self._pick]
         return self._call(*args, **kwargs)

@@ -1,7 +1,8 @@
 """The short way for repeated calls: numbers and arrays in, the joint sweep, value and gradient out.
 
 A wrapper in Python soon costs more than a small gradient does, so once a signature has been built its joint sweep is
-called with nothing in between but one look-up and the check that what the function refers to is unchanged.
+called with nothing in between but one condition: the arguments are of the kinds that it was built for, and what the
+function refers to is unchanged. The way of the last call is tried first (`Fast.quick`).
 """
 from __future__ import annotations
 
@@ -17,67 +18,65 @@ from transad.options import Options
 from transad.passes.specialise.values import Val
 from transad.runtime.kernels import ItemFailed
 from transad.runtime.sweep import _local
-from transad.typed import MISS, Refusal, Typed, find
+from transad.typed import MISS, Refusal, Typed, _unchanged, find
 
 _ARRAY = np.ndarray
+
+
+def _never(*args: Any) -> Any:
+    """The short way where there is none."""
+    return MISS
 
 
 class Fast:
     """Value and gradient of one function for the arguments at `positions`, by signature."""
 
-    __slots__ = ("function", "known", "options", "positions", "single")
+    __slots__ = ("function", "known", "options", "positions", "quick", "single")
 
     def __init__(self, function: Any, positions: Sequence[int], single: bool, options: dict[str, Any]) -> None:
         self.function, self.positions, self.single = function, tuple(positions), single
         self.options = Options.of(options)
-        self.known: dict[Any, Any] = {}
+        self.known: dict[Any, tuple[Callable[..., Any], Sequence[Any]]] = {}
+        self.quick = _never
 
     def __call__(self, args: tuple) -> Any:
-        """`(value, gradient)`, or MISS where the general way has to answer."""
+        """`(value, gradient)`, or MISS where the general way has to answer. (`quick` was tried before.)"""
         if _local.stack:                               # inside a differentiated function
             return MISS
-        key = tuple(map(type, args))
+        key = tuple([(_ARRAY, a.dtype, a.ndim) if type(a) is _ARRAY else type(a) for a in args])
         found = self.known.get(key)
-        if found is None or found[2]:
-            if found is None and _ARRAY not in key:
-                found = self.known[key] = (*self.learn(args), False)
-            else:                                  # with arrays the types do not say enough
-                self.known[key] = (None, (), True)
-                longer = (key, *[(a.dtype, a.ndim) for a in args if type(a) is _ARRAY])
-                found = self.known.get(longer)
-                if found is None:
-                    found = self.known[longer] = (*self.learn(args), False)
-                key = longer
-        run, dependencies, _ = found
-        if run is None:
-            return MISS
-        for holder, name, value in dependencies:
-            if (holder.get(name) if type(holder) is dict else getattr(holder, name, None)) is not value:
-                del self.known[key]
-                return MISS
-        return run(*args)
+        if found is not None and not _unchanged(found[1]):
+            del self.known[key]
+            found = None
+        if found is None:
+            found = self.known[key] = self.learn(args)
+        self.quick = found[0]
+        return found[0](*args)
 
-    def learn(self, args: tuple) -> tuple[Callable[..., Any] | None, Sequence[Any]]:
-        """The joint sweep for arguments like these, if the short way applies."""
+    def learn(self, args: tuple) -> tuple[Callable[..., Any], Sequence[Any]]:
+        """The joint sweep for arguments like these, if the short way applies, and what its text refers to."""
         present = all(p < len(args) for p in self.positions)
         if self.options.path == "recorded" or not present or inspect.iscoroutinefunction(self.function):
-            return None, ()
+            return _never, ()
         if not all(type(a) in (float, int, _ARRAY) for a in args):
-            return None, ()
+            return _never, ()
         found = find(self.function, args, {}, self.positions, (), self.options)
         if found is None or isinstance(found[0], Refusal) or found[2] or found[3]:
-            return None, ()
+            return _never, ()
         typed = found[0]
         built = typed.built
         plain = isinstance(built.structure, Val) and isinstance(built.structure.kind, Scalar)
         leaves = all(s.kind == "leaf" for s in typed.shapes) and len(typed.shapes) == len(args)
         if not plain or not built.structure.kind.real or not leaves or built.writes or built.held:
-            return None, ()
+            return _never, ()
         if self.options.jit:
             from transad.compiled import ready
             ready(getattr(typed.code.joint, "dispatcher", typed.code.joint), args, built)
-        run = self.forwards(args, typed) or self.runner(typed, typed.code.joint)
-        return run if typed.built.chain is None else _followed(run), typed.dependencies
+        run = self.forwards(args, typed)
+        if run is None and self.options.mode == "forward":
+            return _never, ()                          # more sweeps than one: see `transad.sweeps`
+        run = run or self.runner(typed, typed.code.joint)
+        return _guarded(run, args, typed.dependencies, typed.built.chain is not None), typed.dependencies
 
     def forwards(self, args: tuple, typed: Typed) -> Callable[..., Any] | None:
         """A forward sweep, where `mode` asks for it or chooses it (see `Options`)."""
@@ -110,14 +109,30 @@ def _is_number(shape: Shape) -> bool:
     return isinstance(shape.leaf, Scalar)
 
 
-def _followed(run: Callable[..., Any]) -> Callable[..., Any]:
-    """The call; where an item of a map failed, the general way finds out why."""
-    def call(*args: Any) -> Any:
-        try:
-            return run(*args)
-        except ItemFailed:
-            return MISS
-    return call
+def _guarded(run: Callable[..., Any], args: tuple, dependencies: Sequence[Any], fails: bool) -> Callable[..., Any]:
+    """The sweep, called if the arguments are of the kinds of `args`, what the text refers to is unchanged and no
+    sweep is live; else MISS. Made as text for these arguments, since a loop over them would cost as much as the sweep.
+
+    fails: items may raise; the general way finds out why"""
+    space: dict[str, Any] = {"run": run, "local": _local, "MISS": MISS, "ItemFailed": ItemFailed}
+    tests = ["more or local.stack"]
+    for k, a in enumerate(args):
+        space[f"t{k}"] = type(a)
+        tests.append(f"type(a{k}) is not t{k}")
+        if type(a) is _ARRAY:
+            space[f"d{k}"] = a.dtype
+            tests.append(f"a{k}.ndim != {a.ndim} or (a{k}.dtype is not d{k} and a{k}.dtype != d{k})")
+    for k, (holder, name, value) in enumerate(dependencies):
+        space |= {f"h{k}": holder, f"v{k}": value}
+        held = f"h{k}.get({name!r}, MISS)" if type(holder) is dict else f"getattr(h{k}, {name!r}, MISS)"
+        tests.append(f"{held} is not v{k}")
+    given = ", ".join(f"a{k}" for k in range(len(args)))
+    lines = [f"def quick({', '.join(f'a{k}=None' for k in range(len(args)))}{', ' if args else ''}*more):",
+             f"    if {' or '.join(tests)}:", "        return MISS",
+             *(["    try:", f"        return run({given})", "    except ItemFailed:", "        return MISS"] if fails else
+               [f"    return run({given})"])]
+    exec("\n".join(lines), space)
+    return space["quick"]
 
 
 def _tupled(y: Any, g: Any) -> Any:
