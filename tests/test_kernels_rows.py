@@ -212,3 +212,22 @@ def test_items_with_negative_indices_are_not_their_own(jit):
     value, gradients = transad.value_and_grad(twice, (0, 1), jit=jit)(X, 0.8)
     assert value == pytest.approx(y, rel=1e-12)
     np.testing.assert_allclose(flat(gradients), flat(expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["python", "numba"])
+def test_entries_that_no_item_has(jit):
+    """The cotangent of what a loop leaves out is zero, also where the rest is stored without clearing first."""
+    def some(x, d, m):
+        total = 0.0
+        for i in numba.prange(2, len(x) - 1):
+            total += math.exp(-x[i]) * d[i] + m[i].sum()
+        return total
+    longer = np.concatenate([X, X])
+    rows = np.ones((100, 3))
+    for args in ((X, longer, rows), (X[:3], X, rows), (X[:2], X, rows)):
+        _, expected = transad.value_and_grad(some, (0, 1, 2), path="recorded")(*args)
+        for _ in range(3):
+            junk = [np.full_like(a, np.nan) for a in args]
+            del junk                                       # memory that is not zero
+            _, gradients = transad.value_and_grad(some, (0, 1, 2), jit=jit)(*args)
+            np.testing.assert_allclose(flat(gradients), flat(expected), rtol=1e-12)

@@ -49,7 +49,8 @@ class ForwardKernel(Kernel):
         for v in self.own:
             rows = [lane for lane, _ in self.stored if lane.input == v]
             self.from_zero(next(x for x in rows[0].items if self.pair.parameters[0] in names_in(x)))
-            if len(rows) == 1 and len(rows[0].items) == 1 and isinstance(rows[0].items[0], gast.Name) and self.covers(v):
+            if len(rows) == 1 and len(rows[0].items) == 1 and isinstance(rows[0].items[0], gast.Name) and (
+                    self.covers(v) or self.forwards()):
                 self.plain.add(v)
         arrays = dict.fromkeys([*self.own, *(lane.input for lane in self.elements)])
         self.slopes = [*(lane.input for lane, _ in slopes if not lane.items), *arrays]

@@ -105,8 +105,8 @@ class Kernel:
                 self.from_zero(self.indices[min(mine[0])])
             if mine or not self.part.threaded:
                 self.own[v] = d.id
-                if mine and self.pair.parameters[0] in mine[0] and _once(self.pair.reverse, d.id, mine[0]) and (
-                        self.covers(v)):
+                if mine and self.pair.parameters[0] in mine[0] and (self.covers(v) or self.forwards()) and _once(
+                        self.pair.reverse, d.id, mine[0]):
                     self.plain.add(v)
             else:
                 self.spread[v] = d.id
@@ -117,8 +117,7 @@ class Kernel:
 
     def from_zero(self, own: Node) -> None:
         """Require that the items' own index starts from zero: a negative one may name the entry of another item."""
-        start = self.part.loop.start
-        if not (isinstance(start, gast.Constant) and start.value >= 0 and isinstance(own, gast.Name)):
+        if not (self.forwards() and isinstance(own, gast.Name)):
             index = self.pair.parameters[0]
             first = substitute(own, lambda n: name(self.start) if n.id == index else None)
             self.bounds.require(expr("a >= 0", a=first))
@@ -127,6 +126,11 @@ class Kernel:
         """Whether every entry of an array is the one of some item (then its cotangent need not be cleared)."""
         loop = self.part.loop
         return show(loop.start) == "0" and show(loop.stop) == f"len({v})"
+
+    def forwards(self) -> bool:
+        """Whether it is known that no index is negative, so that no two items name one entry."""
+        start = self.part.loop.start
+        return isinstance(start, gast.Constant) and start.value >= 0
 
     # -- functions -------------------------------------------------------------------------------------------------
     def text(self) -> list[str]:
@@ -313,6 +317,8 @@ class Kernel:
         out += [f"    {w.failed} = np.zeros({w.chunks}, np.int64)"] if self.fails else []
         for v, d in own.items():
             out.append(f"    {d} = np.{'empty' if v in self.plain else 'zeros'}_like({v})")
+            if v in self.plain and not self.covers(v):
+                out.append(f"    clear_around({d}, {self.start}, {self.start} + {w.n})")
         for v, d in spread.items():
             rank = self.kinds[v].ndim      # type: ignore[union-attr]
             shape = ", ".join(f"{v}.shape[{k}]" for k in range(rank))

@@ -61,6 +61,12 @@ def added(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a + b
 
 
+def clear_around(a: np.ndarray, first: int, last: int) -> None:
+    """Set all entries of an array but those from `first` to `last` to zero."""
+    a[:first] = 0.0
+    a[last:] = 0.0
+
+
 def summed_chunks(parts: np.ndarray) -> np.ndarray:
     """The sum over the first axis, in order."""
     total = parts[0].copy()
@@ -70,7 +76,7 @@ def summed_chunks(parts: np.ndarray) -> np.ndarray:
 
 
 HELPERS = ("prange", "chunk_count", "use_threads", "scaled", "scaled_array", "scaled_in_place", "added",
-           "summed_chunks", "ItemFailed")
+           "summed_chunks", "clear_around", "ItemFailed")
 
 
 class Launcher:

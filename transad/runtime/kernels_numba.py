@@ -101,6 +101,15 @@ def _added(a, b):      # type: ignore[no-untyped-def]
     return lambda a, b: a + b
 
 
+@register_jitable
+def clear_around(a, first, last):      # type: ignore[no-untyped-def]
+    """As in `kernels`."""
+    for i in range(0, min(first, a.shape[0])):
+        a[i] = 0.0
+    for i in range(last, a.shape[0]):
+        a[i] = 0.0
+
+
 @overload(kernels.summed_chunks)
 def _summed_chunks(parts):      # type: ignore[no-untyped-def]
     def flat(parts):      # type: ignore[no-untyped-def]
@@ -113,5 +122,5 @@ def _summed_chunks(parts):      # type: ignore[no-untyped-def]
     return flat
 
 
-__all__ = ["ItemFailed", "added", "chunk_count", "prange", "scaled", "scaled_array", "scaled_in_place", "summed_chunks",
-           "use_threads"]
+__all__ = ["ItemFailed", "added", "chunk_count", "clear_around", "prange", "scaled", "scaled_array", "scaled_in_place",
+           "summed_chunks", "use_threads"]
