@@ -77,7 +77,7 @@ def ready(dispatcher: Any, args: tuple, built: Built) -> None:
             stale.unlink(missing_ok=True)
         try:
             dispatcher.compile(signature)
-        except NumbaError as problem:
+        except Exception as problem:
             raise refused(problem, built) from problem
 
 
@@ -85,6 +85,7 @@ def refused(problem: Exception, built: Built) -> CannotCompile:
     """Numba's complaint as an error at the user's line."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     reason = next((line for line in lines if not line.startswith(("Failed in nopython", "During:", "File "))), "")
+    reason = reason or f"Numba fails with {type(problem).__name__}"
     return CannotCompile(f"Numba cannot compile the derivative of {built.pair.name}: {reason}",
                          place=Place(built.filename, built.line) if built.filename else None,
                          instead="leave out jit=True, or write this part with what Numba supports")

@@ -202,7 +202,7 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
             return in_place([*_followed(typed, saved, cotangent)])
         seeds = typed.built.flatten_cotangent(cotangent, results)
         with np.errstate(all="ignore"):
-            outs = typed.code.reverse(saved, *seeds)
+            outs = reversed_by(typed, chosen, saved, seeds)
         return in_place((outs,) if typed.total == 1 else outs)
 
     def in_place(outs: Sequence[Any]) -> list[Any]:
@@ -210,6 +210,18 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
         return [rebuilt(typed.shapes[w], leaves_out, everything[p]) for w, p in
                 zip(typed.wanted, picked, strict=True)]
     return y, back
+
+
+def reversed_by(typed: Typed, chosen: Options, saved: tuple, seeds: list[Any]) -> Any:
+    """What the reverse sweep gives; what Numba refuses in it is a `CannotCompile`."""
+    if not chosen.jit:
+        return typed.code.reverse(saved, *seeds)
+    from numba.core.errors import NumbaError
+    try:
+        return typed.code.reverse(saved, *seeds)
+    except (NumbaError, AssertionError) as problem:
+        from transad.compiled import refused
+        raise refused(problem, typed.built) from problem
 
 
 def _followed(typed: Typed, saved: tuple, cotangent: Any) -> tuple:

@@ -19,7 +19,7 @@ from transad.passes.specialise.marked import MarkedCalls
 from transad.passes.specialise.numpy_calls import NumpyCalls
 from transad.passes.specialise.recursion import Recursion, Registry
 from transad.passes.specialise.statements import Statements
-from transad.passes.specialise.values import UNKNOWN, Closure, Frame, NotTyped, Obj, Record, Tup, Val
+from transad.passes.specialise.values import UNKNOWN, Closure, Frame, NotTyped, Obj, Record, Tup, Undefined, Val
 from transad.quote import Node, constant, name, names_in, show
 from transad.source import get_source
 
@@ -122,7 +122,10 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
             frame = self.frame.outer_names[identifier]
         while frame is not None:
             if identifier in frame.vars:
+                self.check_set(frame, identifier)
                 return self.taken(frame.vars[identifier], (id(frame), identifier), node)
+            if identifier in frame.own:
+                raise Undefined(identifier, frame, node)
             frame = frame.parent
         return self.lookup_global(identifier, node)
 
@@ -134,7 +137,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
             return self.lift(value, identifier, node)
         if hasattr(builtins, identifier):
             return Obj(getattr(builtins, identifier))
-        raise NotTyped(f"the name {identifier} is not defined here", node)
+        raise Undefined(identifier, self.frame, node)
 
     def lift(self, value: Any, wanted: str, node: Node | None) -> Any:
         """A run-time object as an abstract value that never changes."""
@@ -185,6 +188,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
             self.restore(after_b if _raises(block_a) else after_a)
         else:
             for (frame, vars_a), (_, vars_b) in zip(after_a, after_b, strict=False):
+                self.flag_unset(frame, vars_a, vars_b)
                 frame.vars = {}
                 for key in [*vars_a, *(k for k in vars_b if k not in vars_a)]:
                     frame.vars[key] = self.merge(frame, key, vars_a.get(key), vars_b.get(key), block_a, block_b)

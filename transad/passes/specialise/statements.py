@@ -9,14 +9,15 @@ from transad import ir
 from transad.kinds import Array, Scalar
 from transad.nodes import gast
 from transad.passes.lower_exits import lower_exits
-from transad.passes.specialise.values import UNKNOWN, Closure, Frame, NotTyped, Obj, Part, Record, Tup, Val, is_array
+from transad.passes.specialise.unset import Unset, flag_of, own_names
+from transad.passes.specialise.values import UNKNOWN, Closure, Frame, NotTyped, Obj, Record, Tup, Val, is_array
 from transad.quote import Node, call, constant, expr, name, show
 
 _OPERATORS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**",
               "MatMult": "@", "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>"}
 
 
-class Statements(Part):
+class Statements(Unset):
     """The part of the specialiser that walks statements."""
 
     def run_function(self, tree: Node, frame: Frame) -> Any:
@@ -24,6 +25,7 @@ class Statements(Part):
         if isinstance(tree, gast.Lambda):
             return self.eval(tree.body)
         key = id(tree)
+        frame.own = own_names(tree)
         if key not in self.lowered:
             if not frame.inlined:
                 self.rebinds = any(isinstance(n, gast.Nonlocal) for n in gast.walk(tree))
@@ -89,7 +91,7 @@ class Statements(Part):
         values = [self.lookup(n, value) for n in sources]
         if not all(isinstance(v, Val) and isinstance(v.expr, gast.Name) for v in values):
             return False
-        if any(t in self.frame.outer_names for t in targets):
+        if any(t in self.frame.outer_names or flag_of(t) in self.frame.vars for t in targets):
             return False
         slots = [self.residual(self.frame, t, v.kind) for t, v in zip(targets, values, strict=True)]
         pairs = [(t, show(v.expr)) for t, v in zip(slots, values, strict=True) if t != show(v.expr)]
@@ -105,6 +107,7 @@ class Statements(Part):
             if frame is None:
                 raise NotTyped(f"the global {target.id} is assigned", target)
             bound = frame.vars[target.id] = self.assign(frame, target.id, value)
+            self.mark_set(frame, target.id)
             return bound
         if isinstance(target, gast.Tuple | gast.List):
             self.unpack(target, value)
@@ -312,10 +315,10 @@ class Statements(Part):
         self.emit(ir.Exit("continue"))
 
     def run_For(self, s: Node) -> None:
-        self.for_loop(s)
+        self.loop(s, self.for_loop)
 
     def run_While(self, s: Node) -> None:
-        self.while_loop(s)
+        self.loop(s, self.while_loop)
 
     def collect_results(self, value: Any, leaves: list[Val]) -> None:
         """The numbers and arrays of a result, in order."""

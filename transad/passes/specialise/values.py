@@ -28,6 +28,14 @@ class NotTyped(Exception):
         self.dependencies: list[Any] = []
 
 
+class Undefined(NotTyped):
+    """A variable of `frame` is read before anything has set it."""
+
+    def __init__(self, identifier: str, frame: Frame, node: Node | None = None) -> None:
+        super().__init__(f"the name {identifier} is not defined here", node)
+        self.identifier, self.frame = identifier, frame
+
+
 class Inlined(NotTyped):
     """A marked call that cannot be taken forwards: the program is made once more with the bodies inlined."""
 
@@ -128,6 +136,7 @@ class Frame:
     outer_names: dict[str, Frame | None] = field(default_factory=dict)
     inlined: bool = False
     filename: str = ""
+    own: frozenset[str] = frozenset()       # the names that the function's text assigns
 
 
 @dataclass
