@@ -204,7 +204,9 @@ class Shadows(Shapes):
         """An array that only its name holds when a loop starts to rebind the name shares its shadow variable."""
         moving = [] if self.replayed(s) else self.moving(s)
         members = {v for p in moving for v in self.regions.members(p.head)}
-        if moving and "take_over" not in self.program.off and self.owned(s, moving, members):
+        here = self.scopes.of_statement[id(s)]
+        beside = all(self.scopes.defined[self.resolved(p.entry)].scope is here for p in moving)
+        if moving and beside and "take_over" not in self.program.off and self.owned(s, moving, members):
             for p in moving:
                 entry = self.resolved(p.entry)
                 self.variable[entry] = self.variable[p.entry] = self.of(p.out)
