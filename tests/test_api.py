@@ -314,8 +314,8 @@ def test_jacobians():
         j = jac(lambda x: x[:2] * x[1])(X)
         np.testing.assert_allclose(j, [[X[1], X[0], 0], [0, 2 * X[1], 0]])
         j = jac(f, (0, 1))(X, 2.0)
-        np.testing.assert_allclose(j[0]["b"], [2.0, 0, 0])
-        assert j["a" == 0]["a"].shape == (3, 3) and j[1]["a"].shape == (3,) and float(j[1]["b"]) == X[0]
+        np.testing.assert_allclose(j["b"][0], [2.0, 0, 0])          # as in JAX: results outside, arguments inside
+        assert j["a"][0].shape == (3, 3) and j["a"][1].shape == (3,) and float(j["b"][1]) == X[0]
         assert jac(lambda x: x * x)(3.0) == 6.0
         assert jac(lambda m: m @ X)(np.ones((2, 3))).shape == (2, 2, 3)
     y, j = transad.value_and_jacobian(lambda x: x * x)(X)

@@ -6,17 +6,10 @@
 """
 from .api import (
     grad,
-    hessian,
-    hvp,
-    jacfwd,
-    jacobian,
-    jacrev,
     jvp,
     linearize,
     pullback,
     value_and_grad,
-    value_and_jacobian,
-    value_grad_and_hessian,
     vjp,
 )
 from .errors import (
@@ -33,6 +26,7 @@ from .errors import (
 from .function import Differentiable, differentiable
 from .implicit import implicit
 from .map import map
+from .matrices import hessian, hvp, jacfwd, jacobian, jacrev, value_and_jacobian, value_grad_and_hessian
 from .rules.registry import adjoint, nondiff, partials
 from .testing import check_grads
 from .verbs import checkpoint, custom_rule, fwddiff, stop_gradient

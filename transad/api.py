@@ -24,8 +24,7 @@ import numpy as np
 from .errors import InvalidArgument, NotScalar, Unsupported
 from .function import options_of, unwrapped
 
-__all__ = ["grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "pullback", "run_pullback",
-           "source", "value_and_grad", "value_and_jacobian", "value_grad_and_hessian", "vjp"]
+__all__ = ["grad", "jvp", "linearize", "pullback", "run_pullback", "source", "value_and_grad", "vjp"]
 
 _MISS: Any = type("Miss", (), {})()
 Argnums = int | Sequence[int]
@@ -135,6 +134,8 @@ def _gradients(function: Any, chosen: list[int | str], args: tuple, kwargs: dict
     """(value, aux, gradients, captured gradients)"""
     for which in chosen:
         _check_differentiable(args[which] if isinstance(which, int) else kwargs[which], which)
+    if options.get("mode", options_of(function).get("mode")) == "forward":
+        return _forward_gradients(function, chosen, args, kwargs, has_aux, captured, options, verb)
     positions, names = _split(chosen)
     extra = _captured(function) if captured else None
     y, back = run_pullback(function, args, kwargs, positions, names, captured=extra, once=True, options=options)
@@ -150,6 +151,22 @@ def _gradients(function: Any, chosen: list[int | str], args: tuple, kwargs: dict
     by_name = dict(zip(extra.names, grads[count:], strict=True)) if extra is not None else {}
     in_order = dict(zip([*positions, *names], grads[:count], strict=True))
     return y, aux, [in_order[which] for which in chosen], by_name
+
+
+def _forward_gradients(function: Any, chosen: list[int | str], args: tuple, kwargs: dict, has_aux: bool, captured: bool,
+                       options: dict, verb: str) -> tuple[Any, Any, list[Any], dict[str, Any]]:
+    """The same with mode="forward"."""
+    from .sweeps import gradients
+    if captured:
+        raise InvalidArgument("captured=True with mode='forward'", instead="leave out mode, or pass the variables as arguments")
+    y, grads = gradients(function, args, kwargs, chosen, options, has_aux)
+    aux = None
+    if has_aux:
+        if not isinstance(y, tuple) or len(y) != 2:
+            raise NotScalar("with has_aux=True the function must return a pair (value, aux)")
+        y, aux = y
+    _scalar_result(y, verb)
+    return y, aux, grads, {}
 
 
 def _one_like(y: Any) -> Any:
@@ -299,108 +316,6 @@ def linearize(function: Callable, *primals: Any) -> tuple[Any, Callable]:
     """`(y, push)`: the value, and the linear map from tangents (one per primal, None for zero) to the tangent of y."""
     from .forward import linearize as made
     return made(function, *primals)
-
-
-def jacrev(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None) -> Callable:
-    """The Jacobian, one reverse sweep per number of the result; shape `y.shape + x.shape`, structures nest."""
-    return _jacobian("jacrev", function, argnums, argnames, with_value=False)
-
-
-def jacfwd(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None) -> Callable:
-    """The Jacobian, one forward sweep per number of the argument; shape `y.shape + x.shape`."""
-    selection = _Selection(function, argnums, argnames)
-
-    def columns(*args: Any, **kwargs: Any) -> Any:
-        from .forward import jacobian as typed
-        from .runtime.forward import pushforward
-        from .runtime.jacobians import from_columns
-        chosen = selection.resolve(args, kwargs)
-        found = typed(function, args, kwargs, chosen, "columns")
-        if found is not None:
-            return found[1][0] if selection.single else tuple(found[1])
-        _, push = pushforward(function, args, kwargs, chosen, False)
-        values = [args[c] if isinstance(c, int) else kwargs[c] for c in chosen]
-        blocks = [from_columns(push, values, k) for k in range(len(chosen))]
-        return blocks[0] if selection.single else tuple(blocks)
-    return _Derivative("jacfwd", function, columns)
-
-
-def jacobian(function: Callable, argnums: Argnums = 0, *,
-             argnames: str | Sequence[str] | None = None) -> Callable:
-    """The Jacobian, by rows or by columns, whichever are fewer; shape `y.shape + x.shape`."""
-    return _jacobian("jacobian", function, argnums, argnames, with_value=False)
-
-
-def value_and_jacobian(function: Callable, argnums: Argnums = 0, *,
-                       argnames: str | Sequence[str] | None = None) -> Callable:
-    """Value and Jacobian in one run."""
-    return _jacobian("value_and_jacobian", function, argnums, argnames, with_value=True)
-
-
-def _jacobian(verb: str, function: Callable, argnums: Argnums, argnames: Any, with_value: bool) -> Callable:
-    selection = _Selection(function, argnums, argnames)
-
-    def rows(*args: Any, **kwargs: Any) -> Any:
-        from .forward import jacobian as typed
-        from .runtime.jacobians import from_rows
-        chosen = selection.resolve(args, kwargs)
-        for which in chosen:
-            _check_differentiable(args[which] if isinstance(which, int) else kwargs[which], which)
-        found = typed(function, args, kwargs, chosen, "rows" if verb == "jacrev" else "auto")
-        if found is not None:
-            result = found[1][0] if selection.single else tuple(found[1])
-            return (found[0], result) if with_value else result
-        positions, names = _split(chosen)
-        y, back = run_pullback(function, args, kwargs, positions, names)
-        order = [[*positions, *names].index(which) for which in chosen]
-        blocks = from_rows(y, back, order)
-        result = blocks[0] if selection.single else tuple(blocks)
-        return (y, result) if with_value else result
-    return _Derivative(verb, function, rows)
-
-
-def hessian(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None) -> Callable:
-    """The matrix of second derivatives of a function that returns one real number; shape `x.shape + x.shape`."""
-    general = jacobian(grad(function, argnums, argnames=argnames), argnums, argnames=argnames)
-    selection = _Selection(function, argnums, argnames)
-
-    def matrix(*args: Any, **kwargs: Any) -> Any:
-        from .forward import hessian as typed
-        found = typed(function, args, kwargs, selection.resolve(args, kwargs))
-        if found is None:
-            return general(*args, **kwargs)
-        return found[2][0][0] if selection.single else tuple(tuple(row) for row in found[2])
-    return _Derivative("hessian", function, matrix)
-
-
-def value_grad_and_hessian(function: Callable, argnums: Argnums = 0, *,
-                           argnames: str | Sequence[str] | None = None) -> Callable:
-    """`(value, gradient, Hessian)`, arranged as `value_and_grad` and `hessian` do."""
-    selection = _Selection(function, argnums, argnames)
-    first = value_and_grad(function, argnums, argnames=argnames)
-    second = hessian(function, argnums, argnames=argnames)
-
-    def all_three(*args: Any, **kwargs: Any) -> Any:
-        from .forward import hessian as typed
-        found = typed(function, args, kwargs, selection.resolve(args, kwargs))
-        if found is None:
-            return (*first(*args, **kwargs), second(*args, **kwargs))
-        y, grads, blocks = found
-        if selection.single:
-            return y, grads[0], blocks[0][0]
-        return y, tuple(grads), tuple(tuple(row) for row in blocks)
-    return _Derivative("value_grad_and_hessian", function, all_three)
-
-
-def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-    """The Hessian times `tangents`: the derivative of the gradient (of all primals) in that direction."""
-    numbers = tuple(range(len(primals)))
-    from .forward import hvp as typed
-    found = typed(function, tuple(primals), tuple(tangents))
-    if found is not None:
-        return found[0] if len(numbers) == 1 else tuple(found)
-    result = jvp(grad(function, numbers), primals, tangents)[1]
-    return result[0] if len(numbers) == 1 else result
 
 
 def source(function: Callable, *args: Any, **options: Any) -> str:

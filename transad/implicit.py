@@ -121,7 +121,7 @@ def filled(like: Any, parts: list) -> Any:
 
 def inverse_jacobian(conditions: Callable, x: Any) -> np.ndarray:
     """The inverse of the derivative of the conditions at the solution (plain numbers)."""
-    from .api import jacobian
+    from .matrices import jacobian
     size = np.size(x)
 
     def of_vector(vector: Any) -> Any:

@@ -19,7 +19,8 @@ class Options:
     """`jit`: compile with Numba. `strict`: no reassociation of sums and no contraction in compiled code.
     `path`: auto | typed | recorded (also by the environment variable TRANSAD_PATH).
     `mode`: auto | forward | reverse; auto takes a forward sweep where the reverse one would keep a tape and
-    at most `transad.forward.FEW` numbers are differentiated. `parallel`: maps as kernels. `threads`: how many
+    at most `transad.forward.FEW` numbers are differentiated. `chunk`: how many of them one forward sweep takes, None for
+    as many as is good. `parallel`: maps as kernels. `threads`: how many
     threads a map may use, None for all of Numba's. `without`: names from `OPTIMISATIONS` to leave out."""
 
     jit: bool = False
@@ -28,6 +29,7 @@ class Options:
     parallel: bool = True
     threads: int | None = None
     mode: str = "auto"
+    chunk: int | None = None
     without: frozenset[str] = frozenset()
 
     @staticmethod
@@ -41,7 +43,8 @@ class Options:
         if mode not in ("auto", "forward", "reverse"):
             raise InvalidArgument(f"mode={mode!r}", instead="mode is 'auto', 'forward' or 'reverse'")
         return Options(bool(given.get("jit", False)), bool(given.get("strict", False)), path,
-                       bool(given.get("parallel", True)), given.get("threads"), mode, _left_out(given.get("without", ())))
+                       bool(given.get("parallel", True)), given.get("threads"), mode, _lanes(given.get("chunk")),
+                       _left_out(given.get("without", ())))
 
     def refused(self, function: Any, refusal: Any) -> CannotCompile:
         label = getattr(function, "__name__", type(function).__name__)
@@ -55,6 +58,12 @@ class Options:
         label = getattr(function, "__name__", type(function).__name__)
         return CannotCompile(f"{label} writes into an array argument that is read-only or shares memory with another",
                              instead="pass a copy: f(a, b.copy())")
+
+
+def _lanes(chunk: Any) -> int | None:
+    if chunk is not None and (isinstance(chunk, bool) or not hasattr(chunk, "__index__") or chunk < 1):
+        raise InvalidArgument(f"chunk={chunk!r}", instead="chunk is the number of directions of one forward sweep, 1 or more")
+    return None if chunk is None else int(chunk)
 
 
 def _left_out(names: Any) -> frozenset[str]:

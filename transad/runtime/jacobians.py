@@ -11,7 +11,7 @@ from ..tree import children, is_number, rebuilt
 from .calls import call
 from .var import KIND, plain
 
-__all__ = ["from_columns", "from_rows"]
+__all__ = ["by_result", "from_columns", "from_rows", "numbers"]
 
 
 def _is_real_leaf(leaf: Any) -> bool:
@@ -43,6 +43,21 @@ def _places(tree: Any, path: tuple = ()) -> list[tuple[tuple, Any]]:
     if kids is None:
         return [(path, tree)] if _is_real_leaf(tree) else []
     return [p for key, child in kids for p in _places(child, (*path, key))]
+
+
+def numbers(tree: Any) -> int:
+    """How many numbers a value holds."""
+    return sum(int(np.size(plain(leaf))) for _, leaf in _places(tree))
+
+
+def by_result(y: Any, blocks: list[Any]) -> Any:
+    """Blocks of several arguments (each with the structure of y) as JAX nests them: the structure of y, in it a tuple
+    over the arguments."""
+    kids = children(y)
+    if kids is None:
+        return tuple(blocks)
+    parts = [None if b is None else dict(children(b) or []) for b in blocks]
+    return rebuilt(y, [by_result(child, [None if p is None else p.get(key) for p in parts]) for key, child in kids])
 
 
 def from_rows(y: Any, back: Callable, order: list[int]) -> list[Any]:

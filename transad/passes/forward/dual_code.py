@@ -8,7 +8,7 @@
 >>> names = Names(set(kinds))
 >>> lines, slopes = dual_code(body, ["x"], {"x": name("u"), "c": name("w")}, kinds, {}, names, names.fresh)
 >>> print(dump(lines), [show(s) for s in slopes[0]], sep="; ")
-t_y_1 = w * u + w * u; ['t_y_1']
+t_y = 2.0 * w * u; ['t_y']
 """
 from __future__ import annotations
 

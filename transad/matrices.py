@@ -1,0 +1,158 @@
+"""Jacobians and second derivatives, under JAX's names and conventions.
+
+>>> import numpy as np
+>>> jacobian(lambda v: v * v)(np.array([1.0, 2.0]))
+array([[2., 0.],
+       [0., 4.]])
+>>> hessian(lambda v: np.sum(v ** 3))(np.array([1.0, 2.0]))
+array([[ 6.,  0.],
+       [ 0., 12.]])
+
+For several arguments and results with structure: the structure of the result outside, the tuple of arguments inside.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .api import Argnums, _check_differentiable, _Derivative, _Selection, _split, grad, jvp, run_pullback, value_and_grad
+
+__all__ = ["hessian", "hvp", "jacfwd", "jacobian", "jacrev", "value_and_jacobian", "value_grad_and_hessian"]
+
+
+def jacrev(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None) -> Callable:
+    """The Jacobian, one reverse sweep per number of the result; shape `y.shape + x.shape`, structures nest."""
+    return _jacobian("jacrev", function, argnums, argnames, with_value=False)
+
+
+def jacfwd(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None,
+           chunk: int | None = None) -> Callable:
+    """The Jacobian in forward mode, column by column; shape `y.shape + x.shape`.
+
+    chunk  how many columns one sweep computes (default: all of a small function, else as many as is good)
+    """
+    selection = _Selection(function, argnums, argnames)
+    options = _chunked(chunk)
+
+    def by_columns(*args: Any, **kwargs: Any) -> Any:
+        from .forward import jacobian as typed
+        from .runtime.jacobians import by_result
+        from .sweeps import columns
+        chosen = selection.resolve(args, kwargs)
+        found = typed(function, args, kwargs, chosen, "columns") if chunk is None else None
+        y, blocks = found or columns(function, args, kwargs, chosen, options)  # type: ignore[misc]
+        return blocks[0] if selection.single else by_result(y, blocks)
+    return _Derivative("jacfwd", function, by_columns)
+
+
+def _chunked(chunk: int | None) -> dict[str, Any]:
+    """The option, checked at once."""
+    from .options import Options
+    Options.of({"chunk": chunk})
+    return {} if chunk is None else {"chunk": chunk}
+
+
+def jacobian(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None,
+             chunk: int | None = None, sparsity: Any = None) -> Callable:
+    """The Jacobian, by rows or by columns, whichever are fewer; shape `y.shape + x.shape`.
+
+    chunk     how many columns one forward sweep computes (default: as many as is good)
+    sparsity  where it may be non-zero, a matrix (dense or of scipy.sparse) of shape (y.size, x.size) for one array
+              argument and an array result; columns that share no row are computed together, and the Jacobian is a
+              scipy.sparse.csr_array. An entry outside the pattern would be lost: give every place that can be non-zero
+    """
+    if sparsity is not None:
+        from .sparse import sparse_jacobian
+        return _Derivative("jacobian", function, sparse_jacobian(function, _Selection(function, argnums, argnames), sparsity,
+                                                                 _chunked(chunk)))
+    return _jacobian("jacobian", function, argnums, argnames, with_value=False, chunk=chunk)
+
+
+def value_and_jacobian(function: Callable, argnums: Argnums = 0, *,
+                       argnames: str | Sequence[str] | None = None) -> Callable:
+    """Value and Jacobian in one run."""
+    return _jacobian("value_and_jacobian", function, argnums, argnames, with_value=True)
+
+
+def _jacobian(verb: str, function: Callable, argnums: Argnums, argnames: Any, with_value: bool,
+              chunk: int | None = None) -> Callable:
+    selection = _Selection(function, argnums, argnames)
+    options = _chunked(chunk)
+
+    def rows(*args: Any, **kwargs: Any) -> Any:
+        from .forward import jacobian as typed
+        from .runtime.jacobians import by_result, from_rows, numbers
+        chosen = selection.resolve(args, kwargs)
+        for which in chosen:
+            _check_differentiable(args[which] if isinstance(which, int) else kwargs[which], which)
+        found = typed(function, args, kwargs, chosen, "rows" if verb == "jacrev" else "auto")
+        if found is not None:
+            result = found[1][0] if selection.single else tuple(found[1])
+            return (found[0], result) if with_value else result
+        positions, names = _split(chosen)
+        y, back = run_pullback(function, args, kwargs, positions, names)
+        wide = None
+        if verb != "jacrev" and numbers(y) > numbers([args[c] if isinstance(c, int) else kwargs[c] for c in chosen]):
+            from .sweeps import columns
+            wide = columns(function, args, kwargs, chosen, options, emitted=True)
+        order = [[*positions, *names].index(which) for which in chosen]
+        blocks = from_rows(y, back, order) if wide is None else wide[1]
+        result = blocks[0] if selection.single else by_result(y, blocks)
+        return (y, result) if with_value else result
+    return _Derivative(verb, function, rows)
+
+
+def hessian(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None,
+            chunk: int | None = None) -> Callable:
+    """The matrix of second derivatives of a function that returns one real number; shape `x.shape + x.shape`.
+
+    chunk  how many columns one sweep (forward over reverse) computes (default: all of a small function)
+    """
+    general = jacobian(grad(function, argnums, argnames=argnames), argnums, argnames=argnames)
+    selection = _Selection(function, argnums, argnames)
+    options = _chunked(chunk)
+
+    def matrix(*args: Any, **kwargs: Any) -> Any:
+        found = _second(function, args, kwargs, selection.resolve(args, kwargs), options)
+        if found is None:
+            return general(*args, **kwargs)
+        return found[2][0][0] if selection.single else tuple(tuple(row) for row in found[2])
+    return _Derivative("hessian", function, matrix)
+
+
+def _second(function: Any, args: tuple, kwargs: dict, chosen: list[int | str], options: dict) -> Any:
+    """(value, gradients, blocks of second derivatives) by emitted code, in one sweep where the function is small."""
+    from .forward import hessian as small
+    from .sweeps import hessian as general
+    found = small(function, args, kwargs, chosen) if not options else None
+    return found or general(function, args, kwargs, chosen, options)
+
+
+def value_grad_and_hessian(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None,
+                           chunk: int | None = None) -> Callable:
+    """`(value, gradient, Hessian)`, arranged as `value_and_grad` and `hessian` do."""
+    selection = _Selection(function, argnums, argnames)
+    first = value_and_grad(function, argnums, argnames=argnames)
+    second = hessian(function, argnums, argnames=argnames, chunk=chunk)
+    options = _chunked(chunk)
+
+    def all_three(*args: Any, **kwargs: Any) -> Any:
+        found = _second(function, args, kwargs, selection.resolve(args, kwargs), options)
+        if found is None:
+            return (*first(*args, **kwargs), second(*args, **kwargs))
+        y, grads, blocks = found
+        if selection.single:
+            return y, grads[0], blocks[0][0]
+        return y, tuple(grads), tuple(tuple(row) for row in blocks)
+    return _Derivative("value_grad_and_hessian", function, all_three)
+
+
+def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The Hessian times `tangents`: the derivative of the gradient (of all primals) in that direction."""
+    numbers = tuple(range(len(primals)))
+    from .forward import hvp as typed
+    found = typed(function, tuple(primals), tuple(tangents))
+    if found is not None:
+        return found[0] if len(numbers) == 1 else tuple(found)
+    result = jvp(grad(function, numbers), primals, tangents)[1]
+    return result[0] if len(numbers) == 1 else result
