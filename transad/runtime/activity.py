@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .memory import root_of
+from .memory import root_of, supported
 from .sweep import Sweep
 from .var import KIND, VARS
 
@@ -33,6 +33,7 @@ def deepest(value: Any, stack: list[Sweep], limit: int, best: int = -1) -> int:
         root = id(root_of(value))
         for depth in range(limit - 1, best, -1):
             if root in stack[depth].roots:
+                supported(value)
                 return depth
         return best
     if isinstance(value, (list, tuple)):
@@ -54,7 +55,7 @@ def active_in(value: Any, sweep: Sweep) -> bool:
     if kind is float or kind is int:
         return False
     if KIND[kind] == 2:
-        return id(root_of(value)) in sweep.roots
+        return id(root_of(value)) in sweep.roots and supported(value)
     if isinstance(value, (list, tuple)):
         return any(active_in(item, sweep) for item in value)
     return kind is dict and any(active_in(item, sweep) for item in value.values())

@@ -22,6 +22,7 @@ from .indexing import getitem, iterate, load, setitem, unpack, write
 from .methods import get_attribute, set_attribute
 from .operators import BINARY, INPLACE, UNARY
 from .sweep import live
+from .texts import note
 from .var import KIND, VARS, plain
 
 _MISSING = object()
@@ -355,6 +356,17 @@ def _frombuffer(*args: Any, **kwargs: Any) -> Any:
     if is_active_now((args, kwargs)):
         raise missing(np.frombuffer)
     return np.frombuffer(*args, **kwargs)
+
+
+def _printing(function: Any) -> Any:
+    def printed(*args: Any, **kwargs: Any) -> Any:
+        text = function(*lower(args, 0, live()), **kwargs)
+        return note(text) if is_active_now(args) else text
+    return printed
+
+
+for _function in (np.array2string, np.array_repr, np.array_str, np.format_float_positional, np.format_float_scientific, repr, format):
+    handles(_function)(_printing(_function))
 
 
 __all__: list[str] = []

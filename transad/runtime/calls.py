@@ -25,6 +25,7 @@ from .apply import apply
 from .foreign import drawn, is_numba, numba_call
 from .memory import before_write
 from .sweep import live
+from .texts import NOTED, check_read
 from .twin import is_rewritten, rewritten
 from .var import KIND
 
@@ -48,6 +49,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     kind = type(function)
     if kind is types.FunctionType and is_rewritten(function.__code__):
         return function(*args, **kwargs)
+    if NOTED:
+        check_read(function, args)
     found = HANDLERS.get(id(function))
     if found is not None and found[0] is function:
         return found[1](*args, **kwargs)

@@ -16,6 +16,7 @@ from .calls import _class_attribute, as_callback, call, is_library, missing, opa
 from .indexing import iterate, unpack
 from .methods import convert
 from .sweep import live
+from .texts import note
 from .var import KIND, VARS
 
 __all__ = ["construct"]
@@ -119,7 +120,7 @@ def _builtin(cls: type, args: tuple, kwargs: dict) -> Any:
     special = _BUILTIN.get(cls)
     if special is not None:
         return special(*args, **kwargs)
-    if cls in (bytes, bytearray):
+    if cls in (bytes, bytearray, memoryview):
         return opaque(cls, args, kwargs)
     if cls in _ITERATORS:
         return cls(*[iterate(a) for a in args], **kwargs)
@@ -189,7 +190,12 @@ def _slice(*args: Any) -> slice:
     return slice(*args)
 
 
-_BUILTIN = {float: _float, complex: _complex, int: _int, bool: _bool, type: _type, map: _map, filter: _filter,
+def _str(*args: Any, **kwargs: Any) -> str:
+    text = str(*args, **kwargs)
+    return note(text) if args and KIND[type(args[0])] == 2 and reaches_active(args[0], live()) else text
+
+
+_BUILTIN = {str: _str, float: _float, complex: _complex, int: _int, bool: _bool, type: _type, map: _map, filter: _filter,
             reversed: _reversed, slice: _slice}
 
 

@@ -34,7 +34,17 @@ def root_of(array: np.ndarray) -> np.ndarray:
 
 def is_active(sweep: Sweep, array: np.ndarray) -> bool:
     """Whether `array` lies in memory that may carry derivative in `sweep`."""
-    return bool(sweep.roots) and id(root_of(array)) in sweep.roots
+    return bool(sweep.roots) and id(root_of(array)) in sweep.roots and supported(array)
+
+
+def supported(array: np.ndarray) -> bool:
+    """True; refuses active arrays of a subclass, whose operations mean something else (a mask, `*` as a product)."""
+    kind = type(array)
+    if kind is np.ndarray or kind is np.memmap:
+        return True
+    from .calls import user_place
+    raise Unsupported(f"an active value is in an array of the class {kind.__module__}.{kind.__qualname__}",
+                      place=user_place(), instead="use plain arrays: np.asarray(x), or x.filled(0.0) times a mask")
 
 
 class Handle:

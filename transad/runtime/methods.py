@@ -17,8 +17,9 @@ from .activity import lower
 from .apply import apply, record_copy
 from .calls import _class_attribute, apply_rule, as_callback, call, missing, opaque, user_place
 from .indexing import iterate, load, setitem, unpack, write
-from .memory import root_of
+from .memory import is_active, root_of
 from .sweep import live
+from .texts import note
 from .var import KIND, PLAIN_OF, VAR_OF, VARS, plain
 
 __all__ = ["builtin_method", "convert", "get_attribute", "method", "set_attribute"]
@@ -147,6 +148,9 @@ def _flatten(array: np.ndarray, order: str = "C") -> np.ndarray:
 def _astype(array: np.ndarray, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
             copy: bool = True) -> np.ndarray:
     result = array.astype(dtype, order, casting, subok, copy)  # type: ignore[call-overload]
+    if result.dtype.kind not in "biufc" and any(is_active(sweep, array) for sweep in live()):
+        raise Unsupported(f"an active array is turned into an array of {result.dtype}", place=user_place(),
+                          instead="compute with arrays of numbers; stop_gradient(x) is the array without derivative")
     if result is array or result.dtype.kind not in "fc" or root_of(result) is root_of(array):
         return result
     return _recorded_copy(array, result)
@@ -232,7 +236,7 @@ _SCALAR_SAFE = frozenset({"is_integer", "__bool__", "__int__", "__float__", "__r
 def _scalar_method(var: Any, name: str, args: tuple, kwargs: dict) -> Any:
     """Methods of active numbers: NumPy's through their functions, Python's that lose nothing natively."""
     if name in _SCALAR_SAFE:
-        return getattr(plain(var), name)(*lower(args, 0, live()), **kwargs)
+        return note(getattr(plain(var), name)(*lower(args, 0, live()), **kwargs))
     if name in _OPERATORS:
         return call(getattr(operator, _OPERATORS[name]), var, *args)
     if name == "item":

@@ -18,6 +18,7 @@ from .activity import deepest, lower
 from .apply import apply
 from .memory import before_write
 from .sweep import live
+from .texts import note
 from .var import KIND, VARS, VarFloat, VarFloat32, VarFloat64, make_var
 
 __all__ = ["BINARY", "INPLACE", "UNARY"]
@@ -243,10 +244,18 @@ def _make_plain(name: str) -> Callable:
     native, general = getattr(operator, name), _general(name)
 
     def binary(a: Any, b: Any) -> Any:
+        if type(a) is str:
+            return _formatted(a, b) if name == "mod" else native(a, b)
         kind = KIND[type(a)] | KIND[type(b)]
         return native(a, b) if kind == 0 else general(a, b, kind)
     binary.__name__ = name
     return binary
+
+
+def _formatted(pattern: str, values: Any) -> str:
+    """`pattern % values`; `%g` reads a number without asking it for its text."""
+    text = pattern % values
+    return note(text) if any(type(v) in VARS for v in (values if isinstance(values, tuple) else (values,))) else text
 
 
 BINARY: dict[str, Callable] = {

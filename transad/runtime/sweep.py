@@ -28,11 +28,12 @@ class Sweep:
     roots    id -> owner of memory that may carry derivative (keeps it alive, so that the id stays its own)
     handles  id of an owner -> saved references into it, to be copied before it is written
     made     ids of owners that operations of this sweep allocated
+    texts    what active numbers were printed as
     guarded  ids of owners that must not be written, with the reason
     fast     on the stack and the outermost: its Vars' outer values are plain numbers
     """
 
-    __slots__ = ("depth", "fast", "guarded", "handles", "made", "parent", "roots", "tape", "written")
+    __slots__ = ("depth", "fast", "guarded", "handles", "made", "parent", "roots", "tape", "texts", "written")
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
@@ -44,6 +45,13 @@ class Sweep:
         self.guarded: dict[int, str] = {}
         self.parent: Any = None
         self.fast = False
+        self.texts: set[str] = set()
+
+    def forget(self) -> None:
+        """Let go of the tape and the memory, when nobody will run it backwards any more."""
+        self.tape.clear()
+        self.roots.clear()
+        self.handles.clear()
 
 
 class _Local(threading.local):
