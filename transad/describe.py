@@ -62,6 +62,8 @@ def _shape(value: Any, leaves: list[Any]) -> Shape | None:
     wrapped = getattr(value, "__wrapped__", None)
     if kind.__module__ == "transad.function" and isinstance(wrapped, types.FunctionType):
         return Shape("static", value=wrapped)
+    if kind.__module__ == "transad.verbs" and hasattr(value, "__transad_function__"):
+        return Shape("static", value=value)
     if isinstance(value, tuple) and (kind is tuple or hasattr(value, "_fields")):
         parts = [_shape(v, leaves) for v in value]
         return None if None in parts else Shape("tuple", cls=kind, parts=tuple(parts))     # type: ignore[arg-type]

@@ -48,6 +48,7 @@ class Built:
     filename: str = ""
     line: int = 0
     chain: Chain | None = None
+    unmarked: tuple[str, int] = ("", -1)        # a marked function that is inlined; the argument that it reads as an array
     recursive: list[str] = field(default_factory=list)          # the functions of the text besides the sweeps
 
     def result(self, flat: tuple) -> Any:
@@ -81,7 +82,7 @@ class State:
     pair: Any = None
     chain: Chain | None = None
     text: str = ""
-    unmarked: str = ""                  # why marked calls are inlined all the same
+    unmarked: tuple[str, str] = ("", "")       # a marked function that is inlined all the same, and the array it reads
     after: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -170,7 +171,7 @@ def run(state: State) -> State:
                 state.after[label] = state.text or (emit(state.pair) if state.pair else dump(state.program.body))
     except Inlined as problem:
         again = State(state.function, state.arguments, state.captured, state.wanted, state.watch, state.options, False)
-        vars(state).update(vars(run(again)), unmarked=str(problem))
+        vars(state).update(vars(run(again)), unmarked=(problem.label, problem.array))
     except NotTyped as problem:
         if state.specialiser is not None:
             problem.dependencies = state.specialiser.dependencies
@@ -185,6 +186,8 @@ def build(f: types.FunctionType, arguments: dict[str, Shape], captured: dict[str
     return Built(s.pair, s.text, s.structure, s.kinds, list(s.specialiser.captures.values()),
                  _distinct(s.specialiser.dependencies), s.pair.writes,
                  f.__code__.co_filename, f.__code__.co_firstlineno, s.chain,
+                 (s.unmarked[0], s.program.parameters.index(f"{s.unmarked[1]}@0") if f"{s.unmarked[1]}@0"
+                  in s.program.parameters else -1),
                  [f"{r.name}{part}" for r in s.recursive.values() for part in PARTS if r.pair.wanted or not part])
 
 

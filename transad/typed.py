@@ -19,6 +19,7 @@ from transad.options import Options
 from transad.passes.specialise.values import NotTyped
 from transad.runtime.kernels import ItemFailed
 from transad.runtime.sweep import live
+from transad.verbs import ForwardDiff, many_sweeps
 
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 _BUILT: dict[Any, list[Any]] = {}
@@ -72,6 +73,8 @@ def _unchanged(dependencies: Sequence[Any]) -> bool:
 
 def plain_function(function: Any) -> tuple[types.FunctionType, tuple] | None:
     """The Python function behind a callable, and arguments that it already has."""
+    if isinstance(function, ForwardDiff):
+        function = function.__wrapped__
     if isinstance(function, types.FunctionType):
         return function, ()
     if type(function).__name__ == "CPUDispatcher" and hasattr(function, "py_func"):
@@ -124,6 +127,11 @@ def find(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], nam
             return entry, leaves, cells, len(bound)
     entry = _build(f, slots, shapes, cell_shapes, wanted, options)
     _BUILT[key] = [entry, *(known or [])][:4]
+    if isinstance(entry, Typed) and entry.built.unmarked[1] >= 0:
+        values = [*(leaf for c in cells for leaf in described(c.cell_contents)[1]), *leaves]
+        label, place = entry.built.unmarked
+        if place < len(values):
+            many_sweeps(label, int(np.size(values[place])))
     return entry, leaves, cells, len(bound)
 
 

@@ -10,13 +10,17 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .errors import TransadPerformanceWarning
 from .function import options_of, unwrapped
 from .tree import map_tree
+
+MANY = 32                  # inputs from which on a mark is worth a warning
 
 __all__ = ["checkpoint", "custom_rule", "fwddiff", "stop_gradient"]
 
@@ -113,16 +117,27 @@ class ForwardDiff(_Wrapped):
         self.store = store
 
     @property
-    def _called_inside(self) -> Callable:
-        return self.__wrapped__
-
-    @property
     def __transad_function__(self) -> Callable:
         """The function without the mark."""
         return self.__wrapped__
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.__wrapped__(*args, **kwargs)
+    def _recorded(self, args: tuple, kwargs: dict) -> Any:
+        from .runtime.activity import active_in
+        from .runtime.calls import call
+        from .runtime.sweep import live
+        stack = live()
+        arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray) and any(active_in(a, s) for s in stack)]
+        many_sweeps(self.__name__, sum(a.size for a in arrays))
+        return call(self.__wrapped__, *args, **kwargs)
+
+
+def many_sweeps(label: str, count: int) -> None:
+    """Warn about a marked function with many inputs."""
+    if count > MANY:
+        warnings.warn(f"{label} is marked fwddiff, and the arrays that it is given hold {count} numbers that are "
+                      f"differentiated: forwards that is {count} sweeps. It is differentiated in reverse instead; remove the "
+                      "mark, or mark a function of a few numbers that is mapped over the arrays",
+                      TransadPerformanceWarning, stacklevel=3)
 
 
 def fwddiff(function: Callable | None = None, *, store: bool = False) -> Any:

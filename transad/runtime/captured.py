@@ -34,6 +34,7 @@ class Captured:
             owner = self._value("self", function.__self__, sweep, places)
             return types.MethodType(function.__func__, owner)
         inner = getattr(function, "_called_inside", None) or getattr(function, "py_func", None)
+        inner = inner or getattr(function, "__transad_function__", None)
         if inner is not None:
             return self._enter(inner, sweep, places)
         if isinstance(function, types.FunctionType):

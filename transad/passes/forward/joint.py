@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transad.ir import Block, Do, For, If, Let, Move, Program, Statement, Store, While
+from transad.ir import Block, Do, For, If, Let, Move, Program, Statement, Store, While, expressions, walk
 from transad.kinds import FLOAT, INT, Array, Kind, Scalar
 from transad.names import Names
 from transad.nodes import gast
@@ -27,6 +27,8 @@ def joint(pair: Pair, names: Names) -> Program:
     y = names.fresh("y")
     seeds: Block = [Let(d, constant(1.0)) for d in pair.seeds]
     body = [*pair.forward, Let(y, pair.results[0]), *seeds, *pair.reverse]
+    if any(isinstance(n, gast.List | gast.ListComp) for s in walk(body) for e in expressions(s) for n in gast.walk(e)):
+        raise NotTyped("a tape whose length is not known beforehand, in second order")
     program = Program(pair.name, list(pair.parameters), [], [name(y), *pair.cotangents], dict(pair.kinds),
                       pair.constants)
     program.body = _Alone(program, names).block(body)

@@ -43,7 +43,9 @@ class MarkedAdjoint(Part):
         lanes = [k for k, x in enumerate(inputs) if _active(x, self.active)]
         for k in lanes:
             if isinstance(self.values.kind(inputs[k]), Array):
-                raise Inlined(f"{dual.label} reads the array {dual.inputs[k]}, which is differentiated")
+                problem = Inlined(f"{dual.label} reads the array {dual.inputs[k]}, which is differentiated")
+                problem.label, problem.array = dual.label, dual.inputs[k]
+                raise problem
         given = {v: self.values.of(x, s) for v, x in zip(dual.inputs, inputs, strict=True)}
         try:
             lines, slopes = dual_code(dual, [dual.inputs[k] for k in lanes], given, self.program.kinds,
