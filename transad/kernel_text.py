@@ -67,6 +67,7 @@ class Kernel:
         self.joint = len(live) == 1 and live[0] in part.sums
         self.fails = bounds.raises or bounds.checked
         self.seeded = [v for v in part.outputs if v in live]
+        self.rows = [v for v in part.arrays if self.kinds[v].ndim > 1]       # type: ignore[union-attr]
         self.functions: list[tuple[str, frozenset[str]]] = []
         self.entries: list[tuple[str, str]] = []
         self.taken = Names({*self.kinds, *pair.constants, *pair.seeds, "np", "math", start, stop,
@@ -190,7 +191,7 @@ class Kernel:
         shadows = [] if mode == "primal" else [*self.own.values(), *self.spread.values()]
         numbers = [] if mode == "primal" else list(self.numbers)
         seeds = [self.taken.fresh(f"d_{v}") for v in self.seeded] if mode == "reverse" else []
-        arrays = part.arrays if mode == "primal" else []
+        arrays = part.arrays if mode != "reverse" else []
         sums = [*(self.floats if mode != "reverse" else []), *[f"d_{v}" for v in numbers]]
         ints = self.ints if mode != "reverse" else []
         extra = [*part.inputs, *arrays, *seeds, *shadows]
@@ -246,9 +247,13 @@ class Kernel:
 
     def guarded(self, mode: str, seeds: list[str], shadows: list[str], suffix: str) -> str:
         """One item; False where it raised."""
-        arguments = [self.pair.parameters[0], *self.part.inputs, *seeds, *shadows]
-        lines, names = self.called(mode, seeds, shadows, self.pair.parameters[0])
+        i, rows = self.pair.parameters[0], self.rows if mode != "reverse" else []
+        arguments = [i, *self.part.inputs, *rows, *seeds, *shadows]
+        lines, names = self.called(mode, seeds, shadows, i)
         blank = ["0" if self.is_int(k, mode) else "0.0" for k in range(len(names))]
+        places = {self.part.outputs.index(v): v for v in rows}
+        lines += [f"copy_to({v}[{i}], {names[k]})" for k, v in places.items()]
+        names, blank = ([x for k, x in enumerate(given) if k not in places] for given in (names, blank))
         return "\n".join([f"def {self.item}{suffix}_try({', '.join(arguments)}):", "    try:", *indented(lines, 2),
                           f"        return {', '.join(['True', *names])}{'' if names else ','}",
                           "    except Exception:",
@@ -272,15 +277,19 @@ class Kernel:
         out.append(f"    for {w.i} in range({w.first}, {w.last}):")
         if self.fails:
             ok = self.taken.fresh("ok")
-            call = f"{self.item}{suffix}_try({', '.join([w.i, *part.inputs, *seeds, *shadows])})"
-            out += [f"        {listed([ok, *names])} = {call}", f"        if not {ok}:",
+            rows = self.rows if mode != "reverse" else []
+            got = [y for k, y in enumerate(names) if mode == "reverse" or part.outputs[k:k + 1] not in [[v] for v in rows]]
+            call = f"{self.item}{suffix}_try({', '.join([w.i, *part.inputs, *rows, *seeds, *shadows])})"
+            out += [f"        {listed([ok, *got])} = {call}", f"        if not {ok}:",
                     f"            {w.failed}[{w.c}] = 1", "            break"]
         else:
             out += indented(lines, 2)
         results = names[:len(part.outputs)] if mode != "reverse" else []
         for v, y in zip(part.outputs if results else [], results, strict=True):
-            out.append(f"        {v}[{w.i}] = {y}" if v in part.arrays else f"        {totals[v]} += {y}") \
-                if v in arrays or v in totals else None
+            if v in self.rows:
+                out += [] if self.fails else [f"        copy_to({v}[{w.i}], {y})"]
+            elif v in arrays or v in totals:
+                out.append(f"        {v}[{w.i}] = {y}" if v in part.arrays else f"        {totals[v]} += {y}")
         out += indented(self.accumulated(numbers, names[len(results):], totals), 2)
         out += [f"    {w.sums}[{w.c}, {k}] = {totals[v]}" for k, v in enumerate(sums)]
         out += [f"    {w.counts}[{w.c}, {k}] = {totals[v]}" for k, v in enumerate(ints)]
@@ -304,6 +313,8 @@ class Kernel:
         if self.bounds.conditions:
             tests = " and ".join(f"({t})" if len(self.bounds.conditions) > 1 else t for t in self.bounds.conditions)
             out += [f"    if {w.n} > 0 and not ({tests}):", "        raise ItemFailed"]
+        out += [f"    if {w.n} > 0 and {self.stop} > len({v}):\n        raise ItemFailed" for v in arrays
+                if show(part.loop.stop) != show(_first_axis(part.made[v]))]
         spread = self.spread if mode != "primal" else {}
         own = self.own if mode != "primal" else {}
         sizes = " + ".join(f"{v}.size" for v in spread) or "0"
@@ -346,6 +357,11 @@ class Kernel:
         if results:
             out.append(f"    return {', '.join(results)}")
         return out
+
+
+def _first_axis(made: Node) -> Node:
+    size = made.args[0]
+    return size.elts[0] if isinstance(size, gast.Tuple) else size
 
 
 def _own(block: Block, shadow: str, index: set[str]) -> bool:

@@ -23,6 +23,7 @@ from transad.names import Names
 from transad.nodes import gast
 from transad.passes.activity import activity, carriers, carries
 from transad.passes.bounds import Bounds
+from transad.passes.distinct import distinct
 from transad.passes.duals import hidden
 from transad.passes.kernelize import Map, Straight, kernelize
 from transad.passes.prune import prune
@@ -33,6 +34,13 @@ from transad.passes.versions import versions
 from transad.quote import name, names_in, show
 
 _SMALL = 25.0           # nanoseconds of an item below which a map is left to the ordinary path without jit
+
+
+def _large(part: Map) -> bool:
+    """Whether an item is worth a kernel in a function that is run by Python."""
+    bounds = Bounds(part.item, name("start"), name("stop"))
+    fixed, inner = bounds.cost(part.item.body)
+    return fixed >= _SMALL or bool(inner)
 
 
 class NoKernel(Exception):
@@ -60,13 +68,32 @@ def chain(program: Program, wanted: Sequence[str], names: Names, stopped: set[st
     """The program as a chain of kernels, or None where the ordinary pair does as well or is needed.
 
     mode  "reverse": items are differentiated backwards also where few lanes forwards would need no tape"""
-    parts = kernelize(program, Names(names.taken), every=jit)
-    if parts is None:
+    fresh = Names(names.taken)
+    program = distinct(program, fresh)
+    parts = kernelize(program, fresh, every=jit, worth=None if jit else _large)
+    if parts is None or _redefined(parts, program):
         return None
     try:
         return _Chain(program, parts, list(wanted), stopped, jit, mode).built()
     except (NoKernel, NotTyped):
         return None
+
+
+def _redefined(parts: list[Straight | Map], program: Program) -> bool:
+    """Whether a part reads a variable that it or a later part gives another value, but for adding to a sum."""
+    for k, part in enumerate(parts):
+        known = {*program.parameters, *(o for p in parts[:k] for o in p.outputs)}
+        for v in set(part.outputs) & known:
+            added = isinstance(part, Map) and v in part.sums and show(part.starts[v]) == v
+            readers = [p.reads() if isinstance(p, Map) else set(p.inputs) for p in parts[:k + 1]]
+            if added and isinstance(part, Map):
+                readers[k] = {n for e in [part.loop.start, part.loop.stop, *part.made.values()] for n in names_in(e)}
+                readers[k] |= set(part.inputs)
+                readers[:k] = [r - {v} if isinstance(p, Map) and v in p.sums and v not in p.inputs else r
+                               for p, r in zip(parts[:k], readers, strict=False)]
+            if any(v in r for r in readers) or not added:
+                return True
+    return False
 
 
 @dataclass
@@ -222,9 +249,6 @@ class _Chain:
                        item.filename)
         start, stop = self.names.fresh("start"), self.names.fresh("stop")
         bounds = Bounds(item, name(start), name(stop))
-        fixed, inner = bounds.cost(item.body)
-        if not self.jit and fixed < _SMALL and not inner:
-            raise NoKernel
         wanted = [v for v in part.inputs if v in self.active]
         flags = self.activity(item, wanted)
         outputs = part.outputs

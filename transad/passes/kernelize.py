@@ -15,6 +15,7 @@ next in another way, printed, or left early stays an ordinary loop.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from transad.ir import (
@@ -38,13 +39,11 @@ from transad.ir import (
 from transad.kinds import Array, Kind, Scalar
 from transad.names import Names
 from transad.nodes import gast
-from transad.passes.specialise.numpy_table import BINARY, UNARY
+from transad.passes.fresh import private as _private
+from transad.passes.own_entries import beginning, localised, owned
 from transad.passes.versions import live_before
 from transad.quote import Node, constant, name, names_in
 
-_FRESH = ("np.empty", "np.zeros", "np.ones", "np.full", "np.empty_like", "np.zeros_like", "np.ones_like",
-          "np.full_like", "np.copy", "np.arange", "np.linspace", "np.dot", "np.where",
-          *(f"np.{n}" for n in (*UNARY, *BINARY)))
 _ADDED = ("float64", "int64")
 
 
@@ -81,8 +80,10 @@ class Map:
         return {n for e in bounds for n in names_in(e)} | set(self.inputs)
 
 
-def kernelize(program: Program, names: Names, every: bool) -> list[Straight | Map] | None:
-    """The parts, or None where no loop is a map. `every`: also the loops that the user wrote as `for`."""
+def kernelize(program: Program, names: Names, every: bool,
+              worth: Callable[[Map], bool] | None = None) -> list[Straight | Map] | None:
+    """The parts, or None where no loop is a map. `every`: also the loops that the user wrote as `for`. `worth`: which
+    maps to cut out, the others stay loops."""
     if any(isinstance(s, Do) for s in walk(program.body)):
         return None
     parts: list[Straight | Map] = []
@@ -91,7 +92,7 @@ def kernelize(program: Program, names: Names, every: bool) -> list[Straight | Ma
         found = None
         if isinstance(s, For) and (s.mapped or (every and _worth_fusing(s))):
             found = _map(s, current, program, names, _live(program, k + 1))
-        if found is None:
+        if found is None or (worth is not None and not worth(found)):
             current.append(s)
             continue
         literal = {v for v, e in found.starts.items() if isinstance(e, gast.Constant)}
@@ -177,22 +178,31 @@ def _map(s: For, before: Block, program: Program, names: Names, after: set[str])
     stores = _stores(body, changed, s.var)
     if stores is None:
         return None
+    plain = {a for a in stores if _once(a, body, program.kinds[a])}
     made = {a: e for a in stores if (e := _allocation(a, before)) is not None}
     if len(made) != len(stores) or (not sums and not made):
         return None
     for a, e in made.items():
-        if not isinstance(program.kinds[a], Array) or program.kinds[a].ndim != 1 or any(     # type: ignore[union-attr]
+        if a in changed or changed & set(names_in(e)) or any(
                 isinstance(x, Let) and x.name in set(names_in(e)) for x in before[_place(a, before):]):
             return None
-    if any(v in changed or sum(v in reads(x) for x in walk(body)) != 1 for v in made) or any(
-            v in names_in(x.value) for v in made for x in walk(body) if isinstance(x, Store)):
-        return None
     live -= set(made)
     starts = {v: _start(v, before) or name(v) for v in sums}
     kinds: dict[str, Kind] = {**program.kinds, s.var: Scalar("int64")}
     entries: Block = [Let(v, constant(0.0 if program.kinds[v] == Scalar("float64") else 0)) for v in sums]
     results = [name(v) for v in sums]
     for a in stores:
+        if a not in plain:
+            y = names.fresh("row" if kinds[a].ndim > 1 else "y")        # type: ignore[union-attr]
+            begun = beginning(made[a], kinds[a])                        # type: ignore[arg-type]
+            if begun is None:
+                return None
+            entries.append(Let(y, begun[0]))
+            kinds[y] = begun[1]
+            live |= set(names_in(begun[0])) & set(program.kinds)
+            body = localised(a, y, body, s.var, kinds[a].ndim)          # type: ignore[union-attr]
+            results.append(name(y))
+            continue
         place, store = next((k, x) for k, x in enumerate(body) if isinstance(x, Store) and x.array == a)
         y = names.fresh("y")
         kinds[y] = kinds[a].element      # type: ignore[union-attr]
@@ -239,52 +249,24 @@ def _is_sum(v: str, body: Block, kind: Kind) -> bool:
 
 
 def _stores(body: Block, changed: set[str], var: str) -> list[str] | None:
-    """The outer arrays of which each trip writes its own entry, once; None where other memory is written."""
+    """The outer arrays of which each trip touches its own entries only; None where other memory is written."""
     fresh = _private(body)
     found: list[str] = []
     for s in walk(body):
         if not isinstance(s, Store) or s.array in fresh:
             continue
-        own = len(s.index) == 1 and isinstance(s.index[0], gast.Name) and s.index[0].id == var
-        if not own or s.op or s.array in changed or s.array in found or not any(x is s for x in body):
+        if s.array in changed or not owned(s.array, body, var):
             return None
-        found.append(s.array)
+        if s.array not in found:
+            found.append(s.array)
     return found
 
 
-def _private(body: Block) -> set[str]:
-    """The arrays that a trip makes for itself, whatever path it takes."""
-    values: dict[str, list[Node]] = {}
-    for s in walk(body):
-        if isinstance(s, Let):
-            values.setdefault(s.name, []).append(s.value)
-        elif isinstance(s, Move):
-            for t, v in zip(s.targets, s.sources, strict=True):
-                values.setdefault(t, []).append(name(v))
-    fresh = set(values)
-    while True:
-        kept = {v for v in fresh if all(_is_fresh(e, fresh) for e in values[v])}
-        if kept == fresh:
-            return fresh
-        fresh = kept
-
-
-def _is_fresh(e: Node, fresh: set[str]) -> bool:
-    if isinstance(e, gast.Name):
-        return e.id in fresh
-    if isinstance(e, gast.BinOp | gast.UnaryOp | gast.Constant | gast.Compare | gast.BoolOp):
-        return True
-    if isinstance(e, gast.Subscript | gast.Attribute):
-        return _is_fresh(e.value, fresh)
-    if isinstance(e, gast.Call):
-        label = e.func.id if isinstance(e.func, gast.Name) else ""
-        return label in _FRESH or (isinstance(e.func, gast.Attribute) and e.func.attr in ("copy", "astype"))
-    return False
-
-
-def fresh_value(e: Node, block: Block) -> bool:
-    """Whether an array is made by a block, whatever path it takes."""
-    return _is_fresh(e, _private(block))
+def _once(a: str, body: Block, kind: Kind) -> bool:
+    """Whether a trip does nothing with an array but store one number, on every path."""
+    uses = [s for s in walk(body) if a in reads(s)]
+    return isinstance(kind, Array) and kind.ndim == 1 and len(uses) == 1 and any(s is uses[0] for s in body) and isinstance(
+        uses[0], Store) and not uses[0].op and a not in names_in(uses[0].value)
 
 
 def _allocation(a: str, before: Block) -> Node | None:

@@ -73,7 +73,7 @@ def _enumerate(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: 
     def item(i: Node) -> Any:
         count = Val(i, INT) if first.const == 0 else Val(expr("i + s", i=i, s=begin[0].expr), INT)
         return Tup([count, inner.item(i)])
-    return Iter(inner.length, item, name=inner.name, over=[*inner.over, begin])
+    return Iter(inner.length, item, name=inner.name, over=[*inner.over, begin], calls=inner.calls)
 
 
 def _late(args: list[Any]) -> bool:
@@ -92,7 +92,8 @@ def _zip(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) 
     def length() -> Node:
         lengths = [i.length() for i in iters]
         return lengths[0] if len(lengths) == 1 else s.let("n", Val(call("min", *lengths), INT)).expr
-    return Iter(length, lambda i: Tup([it.item(i) for it in iters]), over=[x for it in iters for x in it.over])
+    return Iter(length, lambda i: Tup([it.item(i) for it in iters]), over=[x for it in iters for x in it.over],
+                calls=any(it.calls for it in iters))
 
 
 def _reversed(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
@@ -116,7 +117,8 @@ def _map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) 
             return Iter(drive=lambda k: inner.drive(lambda v: k(s.call_value(function, [v], {}, node))),
                         over=inner.over)
     zipped = _zip(s, iterables, {}, node)
-    return Iter(zipped.length, lambda i: s.call_value(function, zipped.item(i).items, {}, node), over=zipped.over)
+    return Iter(zipped.length, lambda i: s.call_value(function, zipped.item(i).items, {}, node), over=zipped.over,
+                calls=True)
 
 
 def _transad_map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from transad import ir
 from transad.kinds import INT, Array, Scalar
-from transad.passes.kernelize import fresh_value
+from transad.passes.fresh import fresh_value
 from transad.passes.specialise.extents import Extents
 from transad.passes.specialise.values import Iter, Lst, NotTyped, Part, Table, Tup, Val, is_array, is_scalar
 from transad.quote import Node, call, constant, expr, name, show

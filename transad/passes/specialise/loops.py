@@ -209,7 +209,8 @@ class Loops(Iterators, Lists):
                 isinstance(n, gast.Break | gast.Continue) for b in s.body for n in gast.walk(b)):
             raise NotTyped("break or continue in a loop over a generator", s)
         self.iterate(iterable, body, s, wanted)
-        if isinstance(s.iter, gast.Call) and show(s.iter.func).rpartition(".")[2] == "prange":
+        if (isinstance(s.iter, gast.Call) and show(s.iter.func).rpartition(".")[2] == "prange") or (
+                isinstance(iterable, Iter) and iterable.calls):
             self.mark_map()
 
     def while_loop(self, s: Node) -> None:
@@ -292,7 +293,8 @@ class Loops(Iterators, Lists):
                 return Lazy([self.element(node, first, v, frame) for v in source.items], list, late=True)
             inner = self.iter_of(source, node)
             if inner.item is not None:
-                return Iter(inner.length, lambda i: self.element(node, first, inner.item(i), frame), over=inner.over)
+                return Iter(inner.length, lambda i: self.element(node, first, inner.item(i), frame), over=inner.over,
+                            calls=True)
         source = self.iter_of(source, node) if is_array(source) or isinstance(source, Lst) else source
         return Iter(drive=lambda k: self.driven(node, 0, source, frame, k), over=getattr(source, "over", []))
 

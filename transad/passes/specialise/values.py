@@ -161,6 +161,7 @@ class Iter:
     name: str = "i"
     over: list[list[Any]] = field(default_factory=list)
     once: bool = True
+    calls: bool = False       # an item is the result of a call: a map, a generator
     loop: Any = None
     read: set[Any] = field(default_factory=set)
 
