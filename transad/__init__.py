@@ -12,6 +12,7 @@ from .api import (
     value_and_grad,
     vjp,
 )
+from .batching import vmap
 from .errors import (
     CannotCompile,
     InvalidArgument,
@@ -27,6 +28,7 @@ from .function import Differentiable, differentiable
 from .implicit import implicit
 from .map import map
 from .matrices import hessian, hvp, jacfwd, jacobian, jacrev, value_and_jacobian, value_grad_and_hessian
+from .per_sample import per_sample_grad, per_sample_value_and_grad
 from .rules.registry import adjoint, nondiff, partials
 from .testing import check_grads
 from .verbs import checkpoint, custom_rule, fwddiff, stop_gradient
@@ -38,6 +40,6 @@ __all__ = [
     "TransadPerformanceWarning", "TransadWarning", "Unsupported", "adjoint", "check_grads", "checkpoint",
     "custom_rule", "differentiable", "fwddiff", "grad", "hessian", "hvp", "implicit", "jacfwd", "jacobian", "jacrev",
     "jvp", "linearize", "map",
-    "nondiff", "partials", "pullback", "stop_gradient", "value_and_grad", "value_and_jacobian",
-    "value_grad_and_hessian", "vjp",
+    "nondiff", "partials", "per_sample_grad", "per_sample_value_and_grad", "pullback", "stop_gradient",
+    "value_and_grad", "value_and_jacobian", "value_grad_and_hessian", "vjp", "vmap",
 ]

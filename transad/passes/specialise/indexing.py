@@ -38,6 +38,11 @@ class Indexing(Part):
             return self.iter_item(owner, node)
         if isinstance(owner, Lst | Table):
             return self.list_part(owner, node)
+        if isinstance(owner, Record) and owner.cls is dict:
+            key = self.eval(node.slice)
+            if isinstance(key, Obj) and key.value in owner.fields:
+                return owner.fields[key.value]
+            raise NotTyped("a key of a dict that is not known", node)
         if not is_array(owner):
             raise NotTyped("indexing of something that is no array", node)
         before = len(self.buffer)

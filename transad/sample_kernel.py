@@ -1,0 +1,177 @@
+"""Compiled per-sample gradients: one kernel for each signature of a function, made when it is first met.
+
+A kernel has two forms: `fused`, in which loops over buffers replace array statements and which needs the lengths of the
+arguments to agree, and `plain`, which is the pair of sweeps as it is. Which one runs is decided by the shapes of a call.
+"""
+from __future__ import annotations
+
+import dataclasses
+import time
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from transad import cache, pipeline
+from transad.describe import _STATIC, Shape, leaf_kinds
+from transad.kernels import Chain
+from transad.kinds import Array, Kind, Scalar, kind_of
+from transad.options import Options
+from transad.passes.specialise.values import NotTyped, Val
+from transad.sample_text import SampleText, sample_text
+from transad.typed import _unchanged
+
+CHUNKS = 64
+_WORTH_THREADS = 2e-4           # seconds of a whole loop
+_NONE = np.full(CHUNKS, -1, np.int64)
+
+
+def shape_of(value: Any, leaves: list[Any], mapped: int = 0) -> Shape:
+    """The shape of an argument and its numbers and arrays; `mapped` axes in front belong to the samples.
+
+    Dicts, lists and objects with attributes are followed like tuples and dataclasses."""
+    kind = kind_of(value)
+    if kind is not None:
+        leaves.append(value)
+        return Shape("leaf", _item(kind, mapped))
+    if isinstance(value, _STATIC) or (type(value).__module__ == "transad.function" and hasattr(value, "__wrapped__")):
+        return Shape("static", value=getattr(value, "__wrapped__", value))
+    if type(value) is list or isinstance(value, tuple):
+        return Shape("tuple", cls=type(value), parts=tuple(shape_of(v, leaves, mapped) for v in value))
+    if type(value) is dict:
+        if not all(isinstance(k, str) and k.isidentifier() for k in value):
+            raise NotTyped("a dict with keys that are not identifiers")
+        return Shape("record", cls=dict, names=tuple(value),
+                     parts=tuple(shape_of(v, leaves, mapped) for v in value.values()))
+    cls = type(value)
+    fields = getattr(value, "__dict__", None)
+    if not fields or cls.__module__ in ("builtins", "numpy") or cls.__setattr__ is not object.__setattr__ or hasattr(
+            cls, "__getattr__") or cls.__getattribute__ is not object.__getattribute__:
+        raise NotTyped(f"an argument is a {cls.__name__}")
+    if dataclasses.is_dataclass(value):
+        names = tuple(f.name for f in dataclasses.fields(value))
+        if set(names) != set(fields):
+            raise NotTyped(f"a {cls.__name__} with attributes besides its fields")
+        fields = {k: fields[k] for k in names}
+    return Shape("record", cls=cls, names=tuple(fields), parts=tuple(shape_of(v, leaves, mapped) for v in fields.values()))
+
+
+def _item(kind: Kind, mapped: int) -> Kind:
+    if not mapped:
+        return kind
+    if not isinstance(kind, Array) or kind.ndim < mapped:
+        raise NotTyped("an argument of the samples is not an array")
+    return Array(kind.dtype, kind.ndim - mapped) if kind.ndim > mapped else Scalar(kind.dtype)
+
+
+class SampleKernel:
+    """See the module. `arguments`: the shape of each argument; `mapped`: which of them hold one entry per sample;
+    `wanted`: positions that are differentiated."""
+
+    def __init__(self, f: types.FunctionType, arguments: Sequence[Shape], cells: Sequence[Shape], mapped: Sequence[bool],
+                 wanted: Sequence[int], batched: bool, strict: bool = False) -> None:
+        slots = f.__code__.co_varnames[:f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
+        _refuse_mutation(f.__code__)
+        for w in wanted:
+            if any(not k.real for k in leaf_kinds(arguments[w])):
+                raise NotTyped(f"the differentiated argument {slots[w]} holds integers or complex numbers")
+        self.options = Options(jit=True, parallel=False, strict=strict)
+        s = pipeline.run(pipeline.State(f, dict(zip(slots, arguments, strict=True)),
+                                        dict(zip(f.__code__.co_freevars, cells, strict=True)),
+                                        [slots[w] for w in wanted], options=self.options))
+        self.check_result(s, batched)
+        leaves = {slot: pipeline._leaf_names(a, s.specialiser, slot) for slot, a in zip(slots, arguments, strict=True)}
+        self.pair, self.batched = s.pair, batched
+        self.wanted = [n for w in wanted for n in leaves[slots[w]]]
+        self.mapped = {n for slot, m in zip(slots, mapped, strict=True) if m for n in leaves[slot]}
+        self.held = list(s.specialiser.captures.values())
+        self.dependencies = pipeline._distinct(s.specialiser.dependencies)
+        simple = all(k.dtype not in ("float32", "complex64", "complex128") for k in s.program.kinds.values())
+        self.fused: SampleText | None = sample_text(*self.parts()) if simple else None
+        self.ready: dict[bool, Callable[..., Any]] = {}
+        self.paths: dict[bool, str] = {}
+        self.fits: dict[Any, bool] = {}
+        self.seconds = 0.0              # of a sample
+        self.warm: set[Any] = set()
+
+    def parts(self, fuse: bool = True) -> tuple:
+        import copy
+        return copy.copy(self.pair), self.wanted, self.mapped, self.batched, fuse
+
+    def check_result(self, s: Any, batched: bool) -> None:
+        if s.recursive:
+            raise NotTyped("the function calls itself")
+        kind = getattr(s.structure, "kind", None)
+        right = isinstance(kind, Array) and kind.ndim == 1 if batched else isinstance(kind, Scalar)
+        if not isinstance(s.structure, Val) or not right or getattr(kind, "dtype", "") != "float64" or len(s.pair.seeds) != 1:
+            raise NotTyped("the result is not " + ("one array of losses" if batched else "one real number"))
+
+    def current(self) -> bool:
+        return _unchanged(self.dependencies)
+
+    # -- running ---------------------------------------------------------------------------------------------------
+    def chosen(self, inputs: Sequence[Any]) -> Callable[..., Any]:
+        """The compiled loop for these inputs: captured numbers and those of the arguments, in order."""
+        return self.compiled(self.fused is not None and self.agrees([*inputs, *self.held]))
+
+    def fill(self, run: Callable[..., Any], n: int, inputs: Sequence[Any], rows: Sequence[np.ndarray],
+             values: np.ndarray, threads: int | None = None) -> bool:
+        """Fill the rows and the values, `n` entries each; False where a sample failed."""
+        failed = _NONE.copy()
+        chunks = min(n, CHUNKS)
+        if threads is not None:
+            from transad.runtime.threads import limited
+            with limited(threads):
+                return run(n, chunks, threads > 1 and n > 1, *inputs, *self.held, *rows, values, failed)
+        wide = n > 1 and self.seconds * n > _WORTH_THREADS
+        start = time.perf_counter()
+        right = run(n, chunks, wide, *inputs, *self.held, *rows, values, failed)
+        spent = (time.perf_counter() - start) / n
+        if wide:
+            import numba
+            self.seconds = min(self.seconds, spent * numba.get_num_threads())
+        elif run in self.warm:
+            self.seconds = min(spent, self.seconds) if self.seconds else spent
+        self.warm.add(run)              # the first call compiles
+        return right
+
+    def agrees(self, given: Sequence[Any]) -> bool:
+        """Whether the lengths of a call are those that the fused form needs."""
+        shapes = tuple(np.shape(v) for v in given)
+        known = self.fits.get(shapes)
+        if known is None:
+            assert self.fused is not None
+            space: dict[str, Any] = {}
+            for p, shape in zip(self.pair.parameters, shapes, strict=True):
+                item = shape if p not in self.mapped else (1, *shape[1:]) if self.batched else shape[1:]
+                space[p] = types.SimpleNamespace(shape=item)
+            known = self.fits[shapes] = all(eval(a, {}, space) == eval(b, {}, space) for a, b in self.fused.equal)
+        return known
+
+    def compiled(self, fused: bool) -> Callable[..., Any]:
+        if fused not in self.ready:
+            from transad.launch import compiled_space
+            from transad.runtime.threads import guarded
+            text = self.fused if fused else sample_text(*self.parts(fuse=False))
+            assert text is not None
+            chain = Chain(self.pair.name, [], self.pair.constants, text.text, text.functions, [], True)
+            path = self.paths[fused] = cache.stored(text.text, f"{self.pair.name}_samples", repr(self.options))
+            space = compiled_space(chain, compile(text.text, path, "exec"), path, self.options)
+            self.ready[fused] = guarded(space[text.entry])
+        return self.ready[fused]
+
+    @property
+    def text(self) -> str:
+        """What runs where the lengths agree."""
+        return (self.fused or sample_text(*self.parts(fuse=False))).text
+
+
+def _refuse_mutation(code: types.CodeType) -> None:
+    """Attributes that a function assigns would have to be seen by its caller."""
+    import dis
+    if any(i.opname in ("STORE_ATTR", "DELETE_ATTR") for i in dis.get_instructions(code)):
+        raise NotTyped("an attribute is assigned")
+
+
+__all__ = ["SampleKernel", "shape_of"]
