@@ -13,6 +13,7 @@ from .api import (
     vjp,
 )
 from .batching import vmap
+from .curvature import fisher, ggn_vp
 from .errors import (
     CannotCompile,
     InvalidArgument,
@@ -38,8 +39,8 @@ __version__ = "0.1.0"
 __all__ = [
     "CannotCompile", "Differentiable", "InvalidArgument", "MissingRule", "NoSource", "NotScalar", "TransadError",
     "TransadPerformanceWarning", "TransadWarning", "Unsupported", "adjoint", "check_grads", "checkpoint",
-    "custom_rule", "differentiable", "fwddiff", "grad", "hessian", "hvp", "implicit", "jacfwd", "jacobian", "jacrev",
-    "jvp", "linearize", "map",
-    "nondiff", "partials", "per_sample_grad", "per_sample_value_and_grad", "pullback", "stop_gradient",
+    "custom_rule", "differentiable", "fisher", "fwddiff", "ggn_vp", "grad", "hessian", "hvp",
+    "implicit", "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "map", "nondiff", "partials",
+    "per_sample_grad", "per_sample_value_and_grad", "pullback", "stop_gradient",
     "value_and_grad", "value_and_jacobian", "value_grad_and_hessian", "vjp", "vmap",
 ]

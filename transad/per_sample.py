@@ -147,7 +147,7 @@ class _PerSample:
 
     def recorded(self, args: tuple) -> Any:
         """Inside a function that is being differentiated: sample by sample, recorded."""
-        from transad.api import value_and_grad
+        from transad import value_and_grad
         from transad.batching import stacked_items
         if self.batched or self.out is not None or not (self.reduction is None or type(self.reduction).__name__ in (
                 "Reduction", "_Mean")):

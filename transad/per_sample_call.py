@@ -110,7 +110,7 @@ class Call:
         return self.one_by_one(first, last, rows, values)
 
     def one_by_one(self, first: int, last: int, rows: list[np.ndarray], values: np.ndarray) -> np.ndarray:
-        from transad.api import value_and_grad
+        from transad import value_and_grad
         function = self.work.function if not self.work.batched else _alone(self.work.function)
         both = value_and_grad(function, tuple(self.argnums))
         for i in range(first, last):

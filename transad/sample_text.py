@@ -14,7 +14,7 @@ from transad.ir import Block, Do, Exit, For, If, Let, Store, While, expressions,
 from transad.kinds import Array
 from transad.names import Names
 from transad.nodes import gast
-from transad.passes.buffers import Buffers, assigned_once
+from transad.passes.buffers import Buffers, assigned_once, one_name_each
 from transad.passes.reverse import Pair
 from transad.passes.specialise.values import NotTyped
 from transad.quote import Node, constant, expr, name, names_in, show
@@ -66,11 +66,16 @@ class _Sample:
         forward = self.guarded(pair.forward, {})
         given, reverse, after = self.given()
         result = pair.results[0]
+        if self.fuse:
+            pair.kinds = dict(pair.kinds)
+            forward, reverse, (result, *outs) = one_name_each(
+                forward, reverse, [result, *(e for _, e in after)], pair.parameters, pair.kinds, self.names)
+            after = [(v, e) for (v, _), e in zip(after, outs, strict=True)]
         shapes = {} if not self.fuse else {p: self.dims(p) for p in pair.parameters if isinstance(pair.kinds[p], Array)}
         seed = pair.seeds[0]
         if self.fuse and self.batched:
             shapes[seed] = ("1",)
-        loops = Buffers(pair.kinds, shapes, assigned_once(forward, reverse), self.names,
+        loops = Buffers(pair.kinds, shapes, assigned_once(forward, reverse) - set(pair.parameters), self.names,
                         dict.fromkeys(given.values(), ""))
         loops.scalars |= set() if self.batched else {seed}
         if self.fuse:
