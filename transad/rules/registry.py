@@ -71,7 +71,8 @@ def _entry(function: Callable[..., Any]) -> Rule:
 
 
 def partials(*functions: Callable[..., Any], singular: bool = False,
-             at: Iterable[tuple[Any, ...]] = (), constant: Callable[..., Any] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+             at: Iterable[tuple[Any, ...]] = (),
+             constant: Callable[..., Any] | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the partial derivatives of elementwise functions of scalars.
 
     The decorated function takes the arguments of the function, and optionally the keyword `out` (its

@@ -16,11 +16,14 @@ from .strided import is_array, is_complex, is_complex_var, is_var, number_type
 __all__ = ["gradients", "seed"]
 
 
-def gradients(sweep: Any, y: Any, cotangent: Any, places: list[Any]) -> list[Any]:
-    """The gradients at `places` for a cotangent of the result `y`."""
+def gradients(sweep: Any, y: Any, cotangent: Any, places: list[Any], once: bool = False) -> list[Any]:
+    """The gradients at `places` for a cotangent of the result `y`; `once`: the tape is used up."""
     context = Context(len(sweep.tape))
     seed(context, y, cotangent, "result")
-    backward(context, sweep.tape)
+    if once:
+        sweep.handles.clear()
+        sweep.roots.clear()
+    backward(context, sweep.tape, once)
     return [collected(context, place) for place in places]
 
 

@@ -120,13 +120,15 @@ def _add_overlapping(shadow: Any, c: Any) -> None:
         shadow[index] = shadow[index] + c[index]
 
 
-def backward(context: Context, tape: list[tuple], stop: int = 0) -> None:
-    """Run the tape backwards; scalar entries inline, the others through their function."""
+def backward(context: Context, tape: list[tuple], once: bool = False) -> None:
+    """Run the tape backwards; scalar entries inline, the others through their function. `once`: entries are let go."""
     slots = context.slots
-    for i in range(len(tape) - 1, stop - 1, -1):
+    for i in range(len(tape) - 1, -1, -1):
         entry = tape[i]
         size = len(entry)
         if size == 3:
+            if once:
+                tape[i] = ()
             entry[2](context, i, entry)
             continue
         g = slots[i]

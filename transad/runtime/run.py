@@ -19,20 +19,24 @@ __all__ = ["Back", "pullback"]
 class Back:
     """The pullback of one run: cotangent of the result -> gradients of the chosen arguments, in their order.
 
-    May be called many times and from several threads; it changes neither its input nor earlier results.
+    May be called many times and from several threads; it changes neither its input nor earlier results. With `once`, one
+    call uses the tape up, so that its memory is free for what the call allocates.
     """
 
-    __slots__ = ("_places", "_sweep", "_y")
+    __slots__ = ("_once", "_places", "_sweep", "_y")
 
-    def __init__(self, sweep: Sweep, y: Any, places: list[Any]) -> None:
-        self._sweep, self._y, self._places = sweep, y, places
+    def __init__(self, sweep: Sweep, y: Any, places: list[Any], once: bool = False) -> None:
+        self._sweep, self._y, self._places, self._once = sweep, y, places, once
+
+    def __del__(self) -> None:
+        self._sweep.forget()       # Vars and tape refer to each other: the memory would wait for the garbage collector
 
     def __call__(self, cotangent: Any) -> list[Any]:
         from .backward import gradients
         if live():
             return call_rewritten(gradients, self._sweep, self._y, cotangent, self._places)
         with np.errstate(all="ignore"):
-            return gradients(self._sweep, self._y, cotangent, self._places)
+            return gradients(self._sweep, self._y, cotangent, self._places, self._once)
 
 
 def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str] = (),
@@ -73,7 +77,7 @@ def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int],
     if not once:
         _keep_what_others_may_write(sweep)
     result = returned(sweep, y)
-    return result, Back(sweep, y, places), y
+    return result, Back(sweep, y, places, once), y
 
 
 def _keep_what_others_may_write(sweep: Sweep) -> None:
