@@ -25,7 +25,7 @@ from transad.passes.versions import base
 from transad.quote import Node, name
 
 # Library calls whose result may share memory with their first argument.
-_VIEWS = {"np.transpose", "np.ravel", "np.reshape"}
+_VIEWS = {"np.transpose", "np.ravel", "reshaped"}
 
 
 @dataclass

@@ -145,3 +145,80 @@ def shadow_at(shadows: list[np.ndarray], number: int, shape: tuple[int, ...]) ->
     if shadows[number].size == 0:
         shadows[number] = np.zeros(shape, shadows[0].dtype)
     return shadows[number]
+
+
+def reshaped(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """A view of another shape; an array that does not lie in memory row by row has none."""
+    if not a.flags.c_contiguous:
+        raise ValueError("reshape of an array that does not lie in memory row by row; copy it first")
+    return a.reshape(shape)
+
+
+def ramp(d: np.ndarray) -> float:
+    """The cotangent of the end of a ruler from that of its marks."""
+    s = 0.0
+    for i in range(1, len(d)):
+        s += d[i] * (i / (len(d) - 1))
+    return s
+
+
+def det_of(a: np.ndarray) -> float:
+    """The determinant of a square matrix."""
+    return np.linalg.det(a)
+
+
+def log_det(a: np.ndarray) -> float:
+    """The logarithm of the absolute determinant."""
+    return np.linalg.slogdet(a)[1]
+
+
+def sign_of_det(a: np.ndarray) -> float:
+    """The sign of the determinant."""
+    return np.linalg.slogdet(a)[0]
+
+
+def cofactors(a: np.ndarray) -> np.ndarray:
+    """d det(a) / da, for a singular matrix too: from the singular values, none of which is divided by."""
+    u, s, vh = np.linalg.svd(a)
+    others = np.ones(len(s), a.dtype)
+    for i in range(len(s)):
+        for j in range(len(s)):
+            if j != i:
+                others[i] = others[i] * s[j]
+    sign = 1.0 if np.linalg.det(u) * np.linalg.det(vh) > 0.0 else -1.0
+    return np.dot(u * (sign * others), vh)
+
+
+def solve_transposed(a: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """The cotangent of the right side of a system of equations."""
+    return np.linalg.solve(a.T, g)
+
+
+def outer_of(g: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """-g x', of vectors or of matrices whose columns are meant."""
+    if g.ndim == 1:
+        return -np.outer(g, x)
+    return -np.dot(g, x.T)
+
+
+def inverse_adjoint(out: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """The cotangent of a matrix from that of its inverse."""
+    return -np.dot(np.dot(out.T, g), out.T)
+
+
+def cholesky_adjoint(out: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """The cotangent of a symmetric matrix from that of its lower Cholesky factor; both triangles receive half."""
+    inner = np.dot(out.T, g)
+    n = len(out)
+    for i in range(n):
+        inner[i, i] *= 0.5
+        for j in range(i + 1, n):
+            inner[i, j] = 0.0
+    half = np.linalg.solve(out.T, np.linalg.solve(out.T, inner.T).T)
+    return 0.5 * (half + half.T)
+
+
+def eigvalsh_adjoint(a: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """The cotangent of a symmetric matrix from that of its eigenvalues."""
+    v = np.linalg.eigh(a)[1]
+    return np.dot(v * g, v.T)

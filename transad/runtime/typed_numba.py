@@ -219,7 +219,26 @@ def _unbroadcast(g, x):      # type: ignore[no-untyped-def]
         return two
     if g.ndim < x.ndim:
         return lambda g, x: g
+    if g.ndim > x.ndim:
+        def leading(g, x):      # type: ignore[no-untyped-def]
+            s = np.zeros(g.shape[1:], g.dtype)
+            for i in range(g.shape[0]):
+                s += g[i]
+            return typed.unbroadcast(s, x)
+        return leading
+    if g.ndim == 3:
+        return _three
     return None
+
+
+def _three(g, x):      # type: ignore[no-untyped-def]
+    out = np.zeros((x.shape[0] if x.shape[0] == 1 else g.shape[0], x.shape[1] if x.shape[1] == 1 else g.shape[1],
+                    x.shape[2] if x.shape[2] == 1 else g.shape[2]), g.dtype)
+    for i in range(g.shape[0]):
+        for j in range(g.shape[1]):
+            for k in range(g.shape[2]):
+                out[i if x.shape[0] != 1 else 0, j if x.shape[1] != 1 else 0, k if x.shape[2] != 1 else 0] += g[i, j, k]
+    return out
 
 
 def _digamma() -> object:
@@ -228,6 +247,30 @@ def _digamma() -> object:
 
 
 digamma = _digamma()
+det_of, log_det, sign_of_det, cofactors, solve_transposed, inverse_adjoint, cholesky_adjoint = (register_jitable(f) for f in (
+    typed.det_of, typed.log_det, typed.sign_of_det, typed.cofactors, typed.solve_transposed, typed.inverse_adjoint,
+    typed.cholesky_adjoint))
+ramp, eigvalsh_adjoint = register_jitable(typed.ramp), register_jitable(typed.eigvalsh_adjoint)
+outer_of, reshaped = typed.outer_of, typed.reshaped
+
+
+@overload(typed.reshaped)
+def _reshaped(a, shape):      # type: ignore[no-untyped-def]
+    if a.layout == "C":
+        return lambda a, shape: a.reshape(shape)
+
+    def never(a, shape):      # type: ignore[no-untyped-def]
+        if not a.flags.c_contiguous:
+            raise ValueError("reshape of an array that does not lie in memory row by row; copy it first")
+        return np.ascontiguousarray(a).reshape(shape)
+    return never
+
+
+@overload(typed.outer_of)
+def _outer_of(g, x):      # type: ignore[no-untyped-def]
+    if g.ndim == 1:
+        return lambda g, x: -np.outer(g, x)
+    return lambda g, x: -np.dot(g, x.T)
 
 
 @overload(typed.shadow_at)

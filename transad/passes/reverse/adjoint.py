@@ -213,7 +213,7 @@ class Adjoint(ArrayAdjoint, FlowAdjoint, MarkedAdjoint):
         if isinstance(e.func, gast.Attribute):
             return self.rank(e.func.value)
         ranks = [self.rank(a) for a in e.args]
-        if e.func.id in ("np.sum", "summed", "np.max", "np.min", "len", "np.any", "np.all"):
+        if e.func.id in ("np.sum", "summed", "ramp", "np.max", "np.min", "len", "np.any", "np.all"):
             return 0
         if e.func.id == "np.dot":
             return sum(ranks) - 2

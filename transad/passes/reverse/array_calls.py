@@ -8,7 +8,6 @@ from transad.ir import Block, Do, Let, Store
 from transad.kinds import Array
 from transad.nodes import gast
 from transad.passes.reverse.terms import Term
-from transad.passes.specialise.values import NotTyped
 from transad.quote import Node, call, constant, expr, name
 
 if TYPE_CHECKING:
@@ -86,12 +85,54 @@ def _gather(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
     return [Do(call("scatter_add", name(a.shadows.of(e.args[0].id)), a.values.of(e.args[1], s), cot.node()))]
 
 
-def _refused(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
-    if any(a.uses(x, s) for x in e.args):
-        raise NotTyped(f"no typed derivative of {e.func.id}")
-    return []
+def _linspace(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
+    start, stop, _ = e.args
+    out: Block = []
+    if a.uses(start, s):
+        out += _into(a, s, start, expr("s(d) - r(d)", s=name("summed"), r=name("ramp"), d=cot.node()))
+    if a.uses(stop, s):
+        out += _into(a, s, stop, call("ramp", cot.node()))
+    return out
+
+
+def _inv(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
+    return _into(a, s, e.args[0], call("inverse_adjoint", _own(a, s, e), cot.node()))
+
+
+def _own(a: Adjoint, s: Let, e: Node) -> Node:
+    """The result of the statement itself, which the reverse sweep reads."""
+    return a.values.of(e, s)
+
+
+def _solve(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
+    matrix, right = e.args
+    d = a.temp("d_right")
+    a.shadows.variables[d] = a.rank(right)
+    out: Block = [Let(d, call("solve_transposed", a.values.of(matrix, s), cot.node()))]
+    if a.uses(matrix, s):
+        out += _into(a, s, matrix, call("outer_of", name(d), _own(a, s, e)))
+    return out + (_into(a, s, right, name(d)) if a.uses(right, s) else [])
+
+
+def _cholesky(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
+    return _into(a, s, e.args[0], call("cholesky_adjoint", _own(a, s, e), cot.node()))
+
+
+def _eigvalsh(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
+    return _into(a, s, e.args[0], call("eigvalsh_adjoint", a.values.of(e.args[0], s), cot.node()))
+
+
+def _det(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
+    return _into(a, s, e.args[0], cot.times(call("cofactors", a.values.of(e.args[0], s))).node())
+
+
+def _log_det(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
+    turned = expr("inverse(a).T", inverse=name("np.linalg.inv"), a=a.values.of(e.args[0], s))
+    return _into(a, s, e.args[0], cot.times(turned).node())
 
 
 ARRAY_CALLS: dict[str, Callable[[Adjoint, Let, Node, Term], Block]] = {
     "np.sum": _sum, "np.max": _extreme, "np.min": _extreme, "np.dot": _dot, "np.where": _where, "np.copy": _copy,
-    "gather": _gather, "np.linspace": _refused}
+    "gather": _gather, "np.linspace": _linspace,
+    "np.linalg.inv": _inv, "np.linalg.solve": _solve, "np.linalg.cholesky": _cholesky, "np.linalg.eigvalsh": _eigvalsh,
+    "det_of": _det, "log_det": _log_det}

@@ -225,7 +225,7 @@ class Differentiate:
     # -- calls ----------------------------------------------------------------------------------------------------
     def call(self, e: Node, cot: Term) -> None:
         if isinstance(e.func, gast.Attribute):
-            if e.func.attr == "copy":
+            if e.func.attr in ("copy", "astype"):        # an array that is differentiated is floating point before and after
                 self.run(e.func.value, cot)
                 return
             raise NotTyped(f"no typed derivative of the method {e.func.attr}")

@@ -112,9 +112,14 @@ class Shadows(Shapes):
             return [self.looked_up(s.name)]
         if source is not None:
             read = rebuilt(s.value, {"slice": self.values.index(s.value.slice, s)}) if isinstance(
-                s.value, gast.Subscript) else s.value
+                s.value, gast.Subscript) else self.reshaped(s) if isinstance(s.value, gast.Call) else s.value
             return [Let(d, substitute(read, lambda n: name(self.of(source)) if n.id == source else None))]
         return [Let(d, self.zeros(s))]
+
+    def reshaped(self, s: Let) -> Node:
+        """A view by `reshaped`, its lengths as the reverse sweep reads them."""
+        first, *rest = s.value.args
+        return rebuilt(s.value, {"args": [first, *(self.values.index(x, s) for x in rest)]})
 
     def zeros(self, s: Let) -> Node:
         """Zeros of the shape (and dtype) that an allocation gives."""

@@ -63,7 +63,7 @@ class Shapes(Part):
                 return self.shape_like(e.args[0])
             if isinstance(e.func, gast.Name) and e.func.id in ZEROS:
                 return self.length_of(e.args[0])
-            if isinstance(e.func, gast.Name) and e.func.id in ("np.where", "gather", "np.dot"):
+            if isinstance(e.func, gast.Name) and e.func.id in ("np.where", "gather", "np.dot", "reshaped"):
                 return None
         if isinstance(e, gast.BinOp | gast.UnaryOp | gast.Call):
             arrays = {n for n in names_in(e) if isinstance(self.program.kinds.get(base(n)), Array)}
@@ -80,7 +80,7 @@ class Shapes(Part):
         found = self.scopes.defined.get(e.id) if isinstance(e, gast.Name) else None
         if found is not None and found.how == "let" and isinstance(found.statement, Let):
             e = found.statement.value
-        shown = show(e)
+        shown = show(e) if isinstance(e, gast.Subscript | gast.Attribute) else ""
         if isinstance(e, gast.Call) and getattr(e.func, "id", "") == "len":
             e = e.args[0]
         elif shown.endswith(".shape[0]"):

@@ -81,6 +81,8 @@ class Calls(Part):
             return self.call_numpy(known, args, keywords, node)
         if type(f).__name__ == "CPUDispatcher" and hasattr(f, "py_func"):
             return self.call_object(f.py_func, args, keywords, node, hint)
+        if type(f).__name__ == "DUFunc" and all(is_scalar(a) for a in args):
+            return self.call_object(f._dispatcher.py_func, args, keywords, node, hint)
         marked = self.marked_object(f)
         if marked is not None:
             return self.call_marked(marked, args, keywords, node)
@@ -98,8 +100,11 @@ class Calls(Part):
     def inline_function(self, f: types.FunctionType, args: list[Any], keywords: dict[str, Any],
                         node: Node) -> Any:
         top = (f.__module__ or "").split(".")[0]
-        if top in ("numpy", "scipy", "transad", "numba") or find(f) is not None:
+        if (top in ("numpy", "scipy", "transad", "numba") and not self.is_library(f)) or find(f) is not None:
             raise NotTyped(f"{f.__module__}.{f.__name__} has no typed rule", node)
+        return self.inline_source(f, args, keywords, node)
+
+    def inline_source(self, f: types.FunctionType, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         source = self.sources.get(f.__code__)
         if source is None:
             source = self.sources[f.__code__] = get_source(f)

@@ -1,7 +1,9 @@
 """Expressions: operators, comparisons, indexing, attributes."""
 from __future__ import annotations
 
+import functools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from transad import ir
@@ -45,10 +47,14 @@ class Expressions(Part):
 
     def eval_all(self, nodes: list[Node]) -> list[Any]:
         """Operands from left to right; what a later one emits must not change what an earlier one read."""
+        return self.in_order([functools.partial(self.eval, node) for node in nodes])
+
+    def in_order(self, runs: list[Callable[[], Any]]) -> list[Any]:
+        """The values of several evaluations, each as it was when its turn was over."""
         values: list[Any] = []
-        for node in nodes:
+        for run in runs:
             before = len(self.buffer)
-            value = self.eval(node)
+            value = run()
             emitted = self.buffer[before:]
             if emitted and values:
                 touched = ir.assigned(emitted)
@@ -201,6 +207,8 @@ class Expressions(Part):
                 return _bool((a.value is b.value) == (op == "Is"))
             if any(isinstance(v, Obj) and v.value is None for v in values):
                 return _bool(op == "IsNot")
+            if all(is_scalar(v) and v.kind == BOOL for v in values) and b.const is not UNKNOWN:      # flag is True
+                return a if b.const == (op == "Is") else self.truth_not(a)
             raise NotTyped("`is` on numbers", node)
         if op in ("In", "NotIn") and isinstance(b, Tup) and isinstance(a, Val) and is_scalar(a) and b.items:
             a = self.atom(a)

@@ -1,6 +1,7 @@
 """Loops and comprehensions."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -290,7 +291,8 @@ class Loops(Iterators, Lists):
         source = self.eval(first.iter)
         if len(node.generators) == 1 and not first.ifs:
             if isinstance(source, Tup):
-                return Lazy([self.element(node, first, v, frame) for v in source.items], list, late=True)
+                return Lazy(self.in_order([functools.partial(self.element, node, first, v, frame)
+                                           for v in source.items]), list, late=True)
             inner = self.iter_of(source, node)
             if inner.item is not None:
                 return Iter(inner.length, lambda i: self.element(node, first, inner.item(i), frame), over=inner.over,

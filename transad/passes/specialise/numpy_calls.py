@@ -9,13 +9,14 @@ from transad import ir
 from transad.kinds import BOOL, FLOAT, INT, Array, Kind, Scalar, divided, join, result_kind, with_dtype
 from transad.nodes import gast
 from transad.passes.specialise import numpy_table as table
+from transad.passes.specialise.array_methods import ArrayMethods
+from transad.passes.specialise.library import LIBRARY, SEQUENCES
 from transad.passes.specialise.values import (
     UNKNOWN,
     Iter,
     Lst,
     NotTyped,
     Obj,
-    Part,
     Table,
     Tup,
     Val,
@@ -27,17 +28,26 @@ from transad.quote import Node, call, constant, expr, index, name, show, slice_
 _UNARY = {f"np.{n}" for n in table.UNARY} | {f"math.{n}" for n in table.MATH_UNARY} | {"abs"}
 _BINARY = {f"np.{n}" for n in table.BINARY} | {f"math.{n}" for n in table.MATH_BINARY}
 _INTEGERS = {"math.floor", "math.ceil", "math.trunc"}
-_METHODS = {"sum", "mean", "prod", "max", "min", "dot", "copy", "transpose", "reshape", "ravel", "flatten", "cumsum",
-            "argmax", "argmin", "any", "all", "fill", "astype", "item", "clip", "argsort", "trace", "std", "var"}
 
 
-class NumpyCalls(Part):
+class NumpyCalls(ArrayMethods):
     """The part of the specialiser that knows NumPy and math."""
 
     def call_numpy(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        """A call as the typed path writes it; in compiled code the library's function where it cannot."""
+        if f not in LIBRARY or not self.compiled or "out" in keywords:
+            return self.call_written(f, args, keywords, node)
+        length = len(self.buffer)
+        try:
+            return self.call_written(f, args, keywords, node)
+        except NotTyped:
+            del self.buffer[length:]
+        return self.call_library(f, args, keywords, node)
+
+    def call_written(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         short = f.split(".")[-1]
         args = [self.as_array(a, node) if isinstance(a, Tup | Lst | Table | Iter) and short not in (
-            "array", "asarray", "zeros", "ones", "empty", "full", "reshape", "concatenate", "shape", "size") else a
+            "array", "asarray", "zeros", "ones", "empty", "full", "reshape", "shape", "size") and f not in SEQUENCES else a
             for a in args]
         if "out" in keywords:
             return self.call_out(f, args, keywords, node)
@@ -183,12 +193,20 @@ class NumpyCalls(Part):
             return None
         if not isinstance(given, Obj):
             raise NotTyped("a computed dtype", node)
-        return np.dtype(given.value).name
+        try:
+            dtype = np.dtype(given.value)
+        except TypeError:
+            raise NotTyped("what is given as a dtype is none", node) from None
+        if dtype.kind not in "biufc":
+            raise NotTyped(f"arrays of {dtype}", node)
+        return dtype.name
 
     def shape_of(self, v: Any, node: Node) -> list[Node]:
         items = v.items if isinstance(v, Tup) else [v]
         if not all(is_scalar(x) and x.kind.integer for x in items):
             raise NotTyped("a shape that is not made of integers", node)
+        if not items:
+            raise NotTyped("a zero-dimensional array", node)
         return [x.expr for x in items]
 
     def allocated(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
@@ -362,24 +380,6 @@ class NumpyCalls(Part):
         if len(args) == 1 and is_scalar(args[0]):
             return Val(call("np.int64", args[0].expr), INT)
         raise NotTyped("np.int64 of this value", node)
-
-    # -- methods --------------------------------------------------------------------------------------------------
-    def array_method(self, owner: Val, method: str, args: list[Any], keywords: dict[str, Any],
-                     node: Node) -> Any:
-        if method not in _METHODS:
-            raise NotTyped(f"the array method {method}", node)
-        if method == "flatten" and owner.kind.ndim == 1:
-            method = "copy"
-        if method == "fill":
-            array = self.atom(owner, "row")
-            self.emit(ir.Store(show(array.expr), [slice_(None, None)] * owner.kind.ndim, args[0].expr))
-            return Obj(None)
-        if method == "astype":
-            return self.cast(owner, self.dtype_of(args, keywords, node) or "float64", node)
-        f = f"np_{method}"
-        if not callable(getattr(self, f, None)):
-            raise NotTyped(f"the array method {method}", node)
-        return self.call_numpy(f"np.{method}", [owner, *args], keywords, node)
 
 
 def _np(dtype: str) -> str:

@@ -3,9 +3,13 @@ from __future__ import annotations
 
 import builtins
 import math
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
+
+from transad.passes.specialise.library import LIBRARY
+from transad.runtime import typed
 
 # Real in, real out, one argument, elementwise.
 UNARY = ("exp expm1 exp2 log log1p log2 log10 sqrt cbrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh "
@@ -29,7 +33,13 @@ for _n in (*UNARY, *BINARY, *TESTS, *OTHERS, *OPERATORS):
 for _n in (*MATH_UNARY, *MATH_BINARY, "floor", "ceil", "trunc", "isnan", "isinf", "isfinite"):
     if hasattr(math, _n):
         NAMES[getattr(math, _n)] = f"math.{_n}"
-NAMES[np.linalg.norm] = "np.linalg.norm"
+for _n in LIBRARY:
+    NAMES.setdefault(attrgetter(_n.removeprefix("np."))(np), _n)
+for _f in (np.ndim, np.reshape, np.ravel, np.argsort):
+    NAMES[_f] = f"np.{_f.__name__}"
+for _f in (typed.det_of, typed.log_det, typed.sign_of_det):
+    NAMES[_f] = _f.__name__
 
 # Elementwise functions whose derivative is zero wherever it exists.
-FLAT = {"np.sign", "np.floor", "np.ceil", "np.trunc", "np.rint", "math.floor", "math.ceil", "math.trunc"}
+FLAT = {"np.argsort", "sign_of_det", "np.argmax", "np.argmin", "np.sign",
+        "np.floor", "np.ceil", "np.trunc", "np.rint", "math.floor", "math.ceil", "math.trunc"}
