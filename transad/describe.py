@@ -10,6 +10,7 @@ True
 from __future__ import annotations
 
 import dataclasses
+import enum
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,8 @@ import numpy as np
 
 from transad.kinds import Array, Kind, Scalar, kind_of
 
-_STATIC = (str, bytes, type(None), types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, types.ModuleType)
+_STATIC = (str, bytes, type(None), types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, types.ModuleType,
+           enum.Enum)
 
 
 @dataclass(frozen=True)

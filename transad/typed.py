@@ -90,6 +90,8 @@ def plain_function(function: Any) -> tuple[types.FunctionType, tuple] | None:
 def find(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str],
          options: Options) -> tuple[Any, list[Any], tuple, int] | None:
     """The pair for a call (built if need be), the flattened arguments, the closure cells and the bound count."""
+    if type(function).__name__ == "DUFunc" and not any(isinstance(a, np.ndarray) for a in args):
+        function = function._dispatcher.py_func
     plain = plain_function(function)
     if plain is None:
         return None

@@ -55,7 +55,8 @@ def lower_exits(function: Node, names: Names) -> Node:
     lowering = _Lowering(names, ret)
     ways = {"return": lambda value: [] if value is None else block("r = v", r=name(ret), v=value)}
     falls = [] if _always(body) else block("return None")
-    return rebuilt(function, {"body": [*lowering.block([*body, *falls], ways), *block("return r", r=name(ret))]})
+    end = with_line(block("return r", r=name(ret)), function)
+    return rebuilt(function, {"body": [*lowering.block([*body, *falls], ways), *end]})
 
 
 class _Lowering:
@@ -136,6 +137,8 @@ class _Lowering:
         if not returns:
             return out + self.block(rest, ways)
         leave = ways["return"](None) or block("pass")
+        if _endless(s):
+            return out + leave
         tail = self.block(rest, ways)
         return out + block("if f:\n    leave\nelse:\n    tail", f=name(returned), leave=leave,
                            tail=tail or block("pass"))
@@ -180,4 +183,12 @@ def _always(stmts: list[Node]) -> bool:
             return True
         if isinstance(s, gast.If) and s.orelse and _always(s.body) and _always(s.orelse):
             return True
+        if isinstance(s, gast.While) and _endless(s):
+            return True
     return False
+
+
+def _endless(s: Node) -> bool:
+    """Whether a loop is left by `return` or `raise` alone: `while True` without a `break` of its own."""
+    return (isinstance(s, gast.While) and isinstance(s.test, gast.Constant) and bool(s.test.value)
+            and "break" not in _ways_used(s.body))

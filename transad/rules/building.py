@@ -66,9 +66,9 @@ def _(g, out, shape, fill_value, dtype=None, order="C", *, device=None, like=Non
     return unbroadcast(g, fill_value)
 
 
-@adjoint(np.full_like, "fill_value", at=[(M, 0.5), (M, V)])
+@adjoint(np.full_like, "a", "fill_value", at=[(M, 0.5), (M, V)])
 def _(g, out, a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
-    return unbroadcast(g, fill_value)
+    return np.zeros(np.shape(a)), unbroadcast(g, fill_value)
 
 
 # Evenly spaced numbers: out = start + i step. How many there are, and so the end, carries no derivative.

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import fnmatch
 import functools
 import importlib
@@ -22,7 +23,7 @@ from transad.rules.registry import _COMPOSITES, Rule, find, registered
 
 __all__ = ["Entry", "entries", "every_name", "markdown", "matching", "names_of"]
 
-_NAMESPACES = (("math", "math"), ("np", "numpy"), ("np.linalg", "numpy.linalg"), ("np.fft", "numpy.fft"),
+_NAMESPACES = (("math", "math"), ("cmath", "cmath"), ("np", "numpy"), ("np.linalg", "numpy.linalg"), ("np.fft", "numpy.fft"),
                ("operator", "operator"), ("scipy.special", "scipy.special"), ("scipy.linalg", "scipy.linalg"),
                ("scipy.fft", "scipy.fft"), ("scipy.signal", "scipy.signal"), ("scipy.integrate", "scipy.integrate"),
                ("scipy.stats", "scipy.stats"), ("scipy.interpolate", "scipy.interpolate"),
@@ -178,7 +179,7 @@ def _accepted(call: str, label: str, values: list[Any]) -> bool:
     text = f"def f({', '.join(f'a{k}' for k in range(len(values)))}):\n    return {call}\n"
     file = f"<{label} of the catalogue>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    space: dict[str, Any] = {"np": np, "math": math}
+    space: dict[str, Any] = {"np": np, "math": math, "cmath": cmath}
     try:
         exec(compile(text, file, "exec"), space)
         return planned(space["f"], tuple(values)).path == "typed"

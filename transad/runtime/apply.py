@@ -196,7 +196,7 @@ def _record_partials(sweep: Sweep, rule: Rule, function: Callable, here: tuple, 
     wanted = [(k, part) for k in active if (part := parts.part(k)) is not None]
     if len(wanted) < len(active):
         raise MissingRule(f"{_name(function)} has no derivative rule for argument {active[0]}")
-    if KIND[type(out)] != 2:
+    if KIND[type(out)] != 2 and not any(KIND[type(v)] == 2 for v in inner):
         return _scalar_partials(sweep, rule, here, inner, out, wanted)
     args = tuple(_saved(sweep, value, any(part.reads(k) for _, part in wanted)) for k, value in enumerate(inner))
     uses_out = any(part.takes_out for _, part in wanted)
@@ -278,7 +278,7 @@ def _record_adjoints(sweep: Sweep, rule: Rule, function: Callable, here: tuple, 
             continue
         adjoint = parts.adjoints.get(name)
         if adjoint is None:
-            if name in _CONDITIONS:
+            if name in _CONDITIONS or isinstance(value, (int, np.integer)):      # how many, which: no derivative
                 continue
             raise MissingRule(f"{_name(function)} has no derivative rule for its argument {name!r}",
                               instead=f"compute {_name(function)} from operations that have rules, or declare the "

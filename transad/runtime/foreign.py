@@ -29,6 +29,8 @@ def numba_call(function: Any, args: tuple, kwargs: dict) -> Any:
         return call(python, *args, **kwargs)
     if type(function).__name__ == "DUFunc":
         return call(np.vectorize(function._dispatcher.py_func), *args, **kwargs)
+    if isinstance(function, type) and function.__name__ == "prange":
+        return call(range, *args, **kwargs)
     if isinstance(function, type) and function.__name__ in ("List", "Dict"):
         return [v for a in args for v in iterate(a)] if function.__name__ == "List" else dict(*args)
     if isinstance(function, type) and type(function).__name__ == "JitClassType":

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import builtin_handlers  # noqa: F401  (its import declares the handlers)
+from . import builtin_handlers, cmath_handlers  # noqa: F401  (their import declares the handlers)
 from .calls import call
 from .indexing import getitem, iterate, setitem, unpack
 from .methods import get_attribute, method, set_attribute

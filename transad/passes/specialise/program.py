@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import builtins
+import enum
 import types
 from typing import Any
 
@@ -24,7 +25,7 @@ from transad.quote import Node, constant, name, names_in, show
 from transad.source import get_source
 
 _PLAIN = (str, bytes, type(None), type(Ellipsis), types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
-          types.MethodType, type, np.ufunc, np.dtype)
+          types.MethodType, type, np.ufunc, np.dtype, enum.Enum)
 
 
 class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, Recursion, MarkedCalls):
@@ -43,7 +44,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
         self.calls: list[Any] = []
         self.line, self.source = 0, ""
         self.lines: dict[str, list[str]] = {}
-        self.lowered: dict[int, tuple[Node, Node]] = {}
+        self.lowered: dict[int, tuple[Node, Node, set[str]]] = {}
         self.own: set[str] = set()
         self.temporaries = 0
         self.rebound: set[str] = set()          # what the loop whose iterable is being evaluated assigns
