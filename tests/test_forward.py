@@ -210,3 +210,11 @@ def test_items_of_an_unrolled_loop_are_those_before_it():
             x, y = s * 2.0, s + 1.0
         return s
     assert transad.value_and_grad(f, (0, 1))(1.0, 2.0) == transad.value_and_grad(f, (0, 1), path="recorded")(1.0, 2.0)
+
+
+def test_cotangents_of_two_maps_are_differentiated_again():
+    def f(x):
+        table = [[x * (i + j) for j in range(2)] for i in range(3)]
+        return sum([sum(row) for row in table[:2]]) + sum(table[2]) - 3.0 * x
+    _, back = transad.pullback(f, 2.0)
+    assert back(1.0) == (6.0,) and transad.grad(lambda u: back(u)[0])(0.7) == 6.0

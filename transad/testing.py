@@ -2,42 +2,94 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .api import jvp, pullback
+from .api import grad, jvp, pullback
+from .errors import InvalidArgument
+from .function import differentiable
+from .matrices import hvp
 from .tree import children, leaves_of, map_tree, rebuilt
 
 __all__ = ["check_grads"]
 
 
 def check_grads(function: Callable, args: Sequence[Any], modes: Sequence[str] = ("rev", "fwd"), order: int = 2, *,
-                rtol: float = 1e-5, atol: float = 1e-6, step: float = 1e-3, seed: int = 0) -> None:
+                jit: bool | Sequence[bool] = False, rtol: float = 1e-5, atol: float = 1e-6, step: float = 1e-3,
+                seed: int = 0) -> None:
     """Raise AssertionError unless the derivatives of `function` at `args` agree with differences along random lines.
 
-    modes  "rev" compares `pullback`, "fwd" compares `jvp`;  order 2 checks the derivatives of the derivatives too
+    modes  "rev" compares `pullback`, "fwd" compares `jvp`; both are also compared with each other, a hundred times closer
+    order  2 checks the derivatives of the derivatives too, and so on
+    jit    True runs the derivatives compiled (CannotCompile where that is not possible), (False, True) on both back ends;
+           compiled second derivatives (`hvp`) are checked where the result is one real number
+
+    >>> check_grads(lambda x: x ** 3, (2.0,), jit=(False, True))
+    >>> from transad.verbs import custom_rule
+    >>> wrong = custom_rule(lambda x: x * x, lambda x: (x * x, lambda ct: (3.0 * ct * x,)))
+    >>> check_grads(lambda x: wrong(x), (2.0,))
+    Traceback (most recent call last):
+    AssertionError: ...
     """
-    args = tuple(args)
-    rng = np.random.default_rng(seed)
-    directions = tuple(map_tree(lambda leaf: _random_like(leaf, rng), a) for a in args)
-    slope = _difference(function, args, directions, step)
-    if "fwd" in modes:
-        y, found = jvp(function, args, directions)
-        _compare(_tangent_of(y, found), slope, rtol, atol, "jvp")
-    if "rev" in modes:
+    unknown = set(modes) - {"rev", "fwd"}
+    if unknown or order < 1:
+        raise InvalidArgument(f"modes={modes!r}, order={order!r}", instead="modes are 'rev' and 'fwd', order is 1 or more")
+    how = _How(tuple(modes), rtol, atol, step)
+    for compiled in (jit,) if isinstance(jit, bool) else jit:
+        f = differentiable(function, jit=True) if compiled else function
+        how.check(f, tuple(args), order, seed)
+        if compiled and order > 1:
+            how.compiled_second(f, tuple(args), seed)
+
+
+@dataclass
+class _How:
+    """What is compared, and how closely."""
+
+    modes: tuple[str, ...]
+    rtol: float
+    atol: float
+    step: float
+
+    def check(self, function: Callable, args: tuple, order: int, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        directions = tuple(map_tree(lambda leaf: _random_like(leaf, rng), a) for a in args)
+        slope = _difference(function, args, directions, self.step)
+        pushed = None
+        if "fwd" in self.modes:
+            y, found = jvp(function, args, directions)
+            pushed = _flat(_tangent_of(y, found))
+            self.same(pushed, slope, "jvp against differences")
+        if "rev" not in self.modes:
+            if order > 1:
+                self.check(lambda *a: jvp(function, a, directions)[1], args, order - 1, seed + 1)
+            return
         y, back = pullback(function, *args)
         weights = map_tree(lambda leaf: _random_like(leaf, rng), y)
-        grads = back(weights)
-        moved = [(g, d) for g, d in zip(leaves_of(grads), leaves_of(directions), strict=True) if d is not None]
-        _compare(_paired([g for g, _ in moved], [d for _, d in moved]), _paired(weights, slope), rtol, atol, "pullback")
+        moved = [(g, d) for g, d in zip(leaves_of(back(weights)), leaves_of(directions), strict=True) if d is not None]
+        pulled = _paired([g for g, _ in moved], [d for _, d in moved])
+        self.same(pulled, _paired(weights, slope), "pullback against differences")
+        if pushed is not None:
+            self.same(pulled, _paired(weights, pushed), "pullback against jvp", 0.01)
         if order > 1:
             real = [k for k, d in enumerate(directions) if any(leaf is not None for leaf in leaves_of(d))]
-            check_grads(lambda *a: [pullback(function, *a)[1](weights)[k] for k in real], args, modes, order - 1,
-                        rtol=rtol, atol=atol, step=step, seed=seed + 1)
-    elif order > 1:
-        check_grads(lambda *a: jvp(function, a, directions)[1], args, modes, order - 1, rtol=rtol, atol=atol,
-                    step=step, seed=seed + 1)
+            self.check(lambda *a: [pullback(function, *a)[1](weights)[k] for k in real], args, order - 1, seed + 1)
+
+    def compiled_second(self, function: Callable, args: tuple, seed: int) -> None:
+        """`hvp` of compiled code against differences of the gradient."""
+        if type(function(*args)) not in (float, np.float64) or not all(
+                isinstance(a, float) or (isinstance(a, np.ndarray) and a.dtype == float) for a in args):
+            return
+        rng = np.random.default_rng(seed + 2)
+        directions = tuple(_random_like(a, rng) for a in args)
+        slope = _difference(grad(function, tuple(range(len(args)))), args, directions, self.step)
+        self.same(_flat(hvp(function, args, directions)), slope, "hvp against differences")
+
+    def same(self, found: Any, wanted: Any, what: str, closer: float = 1.0) -> None:
+        np.testing.assert_allclose(np.ravel(found), np.ravel(wanted), rtol=closer * self.rtol, atol=closer * self.atol,
+                                   err_msg=what)
 
 
 def _is_real(leaf: Any) -> bool:
@@ -88,8 +140,3 @@ def _paired(a: Any, b: Any) -> Any:
     """Re(sum(a * b)), the pairing of cotangents with tangents."""
     left, right = (x if isinstance(x, np.ndarray) and x.ndim == 1 else _flat(x) for x in (a, b))
     return np.real(np.sum(left * right))
-
-
-def _compare(found: Any, wanted: Any, rtol: float, atol: float, what: str) -> None:
-    found = _flat(found) if not np.isscalar(found) else np.ravel(found)
-    np.testing.assert_allclose(found, np.ravel(wanted), rtol=rtol, atol=atol, err_msg=f"{what} against differences")
