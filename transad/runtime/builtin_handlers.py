@@ -7,6 +7,7 @@ import functools
 import itertools
 import math
 import operator
+import re
 import sys
 import types
 from typing import Any
@@ -309,20 +310,36 @@ def _apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: An
 
 
 def _vectorized(function: Any, args: tuple, kwargs: dict) -> Any:
-    """np.vectorize: a loop over the broadcast elements."""
-    if function.signature is not None or function.excluded or kwargs:
-        return opaque(function, args, kwargs) if is_active_now((args, kwargs)) else function(*args, **kwargs)
-    shape = np.broadcast_shapes(*(np.shape(lower(a, 0, live())) for a in args))
-    spread = [call(np.broadcast_to, call(np.asarray, a), shape) for a in args]
-    results = [call(function.pyfunc, *(load(a, i) for a in spread)) for i in np.ndindex(shape)]
+    """np.vectorize: a loop over the broadcast elements (with a signature, over stacks of arrays)."""
+    places = [k for k in range(len(args)) if k not in function.excluded]
+    names = [n for n in kwargs if n not in function.excluded]
+    varied = [args[k] for k in places] + [kwargs[n] for n in names]
+    ranks = [0] * len(varied)
+    if function.signature is not None:
+        ranks = [len(part.split(",")) if part.strip() else 0
+                 for part in re.findall(r"\(([^()]*)\)", function.signature.partition("->")[0])]
+    shapes = [np.shape(lower(a, 0, live())) for a in varied]
+    shape = np.broadcast_shapes(*(s[:len(s) - r] for s, r in zip(shapes, ranks, strict=True)))
+    spread = [call(np.broadcast_to, call(np.asarray, a), shape + s[len(s) - r:])
+              for a, s, r in zip(varied, shapes, ranks, strict=True)]
+
+    def one(i: tuple) -> Any:
+        items = [load(a, i) for a in spread]
+        given = dict(zip(places, items, strict=False))
+        return call(function.pyfunc, *(given.get(k, a) for k, a in enumerate(args)),
+                    **{**kwargs, **dict(zip(names, items[len(places):], strict=True))})
+    results = [one(i) for i in np.ndindex(shape)]
     if results and isinstance(results[0], tuple):
         return tuple(_assembled([r[k] for r in results], shape, None) for k in range(len(results[0])))
     if not results:
-        return function(*args)
+        return function(*args, **kwargs)
     return _assembled(results, shape, function.otypes)
 
 
 def _assembled(items: list, shape: tuple, otypes: Any) -> Any:
+    core = np.shape(lower(items[0], 0, live()))
+    if core:
+        return call(np.reshape, call(np.stack, items), shape + core)
     dtype = np.dtype(otypes[0]) if otypes else np.asarray(plain(items[0])).dtype
     flat = call(np.array, items, dtype=dtype)
     return call(np.reshape, flat, shape) if shape else getitem(flat, 0)
@@ -365,7 +382,8 @@ def _printing(function: Any) -> Any:
     return printed
 
 
-for _function in (np.array2string, np.array_repr, np.array_str, np.format_float_positional, np.format_float_scientific, repr, format):
+for _function in (np.array2string, np.array_repr, np.array_str, np.format_float_positional,
+                  np.format_float_scientific, repr, format):
     handles(_function)(_printing(_function))
 
 

@@ -24,8 +24,8 @@ __all__ = ["NOTED", "check_read", "note"]
 
 NOTED: list[bool] = []          # not empty once any active number was printed
 _READERS: dict[int, Any] = {id(f): f for f in (
-    float, int, complex, float.fromhex, decimal.Decimal, fractions.Fraction, json.loads, ast.literal_eval, np.fromstring, np.loadtxt,
-    np.genfromtxt, np.array, np.asarray, *(t for t in PLAIN_OF.values() if issubclass(t, np.generic)))}
+    float, int, complex, float.fromhex, decimal.Decimal, fractions.Fraction, json.loads, ast.literal_eval,
+    np.fromstring, np.loadtxt, np.genfromtxt, np.array, np.asarray, *(t for t in PLAIN_OF.values() if issubclass(t, np.generic)))}
 _NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
 
 

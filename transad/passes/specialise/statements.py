@@ -9,9 +9,10 @@ from transad import ir
 from transad.kinds import Array, Scalar
 from transad.nodes import gast
 from transad.passes.lower_exits import lower_exits
+from transad.passes.lower_match import lower_match
 from transad.passes.specialise.unset import Unset, flag_of, own_names
 from transad.passes.specialise.values import UNKNOWN, Closure, Frame, NotTyped, Obj, Record, Tup, Val, is_array
-from transad.quote import Node, call, constant, expr, name, show
+from transad.quote import Node, call, constant, expr, name, names_in, show
 
 _OPERATORS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**",
               "MatMult": "@", "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>"}
@@ -25,19 +26,22 @@ class Statements(Unset):
         if isinstance(tree, gast.Lambda):
             return self.eval(tree.body)
         key = id(tree)
-        frame.own = own_names(tree)
         if key not in self.lowered:
+            plain = lower_match(tree, self.names)
             if not frame.inlined:
-                self.rebinds = any(isinstance(n, gast.Nonlocal) for n in gast.walk(tree))
-                self.own = {n.id for n in gast.walk(tree) if isinstance(n, gast.Name)
+                self.rebinds = any(isinstance(n, gast.Nonlocal) for n in gast.walk(plain))
+                self.own = {n.id for n in gast.walk(plain) if isinstance(n, gast.Name)
                             and not isinstance(n.ctx, gast.Load)} - set(self.kinds)
                 self.names.taken |= self.own
-            self.lowered[key] = (tree, lower_exits(tree, self.names))
+            self.lowered[key] = (tree, lower_exits(plain, self.names), own_names(plain))
+        frame.own = self.lowered[key][2]
         body = self.lowered[key][1].body
         self.run(body[:-1])
         if not isinstance(body[-1], gast.Return):
             raise NotTyped("the function does not return on every path", tree)
         self.at(body[-1])
+        if isinstance(body[-1].value, gast.Name) and type(frame.vars.get(body[-1].value.id)).__name__ == "_Conflict":
+            raise NotTyped("the function returns different kinds of things (or nothing) on different paths", tree)
         return self.eval(body[-1].value)
 
     def at(self, node: Node) -> None:
@@ -208,7 +212,8 @@ class Statements(Unset):
             before = len(self.buffer)
             current, value = self.eval_all([s.target, s.value])
             changes = any(isinstance(x, ir.Store) for x in ir.walk(self.buffer[before:]))
-            if op not in "+-*/" or changes:        # Python reads the target before it evaluates the right side
+            gathered = any(isinstance(x, ir.Let) and "gather" in names_in(x.value) for x in self.buffer[before:])
+            if op not in "+-*/" or changes or gathered:        # Python reads the target before it evaluates the right side
                 self.store(s.target, self.binary(s.op, current, value, s), "")
             else:
                 self.store(s.target, value, op)
@@ -249,14 +254,25 @@ class Statements(Unset):
         made = s.exc
         args: list[Node] = []
         if isinstance(made, gast.Call):
-            args = [constant(a.value) for a in made.args if isinstance(a, gast.Constant)]
-            if len(args) != len(made.args) or made.keywords:
-                raise NotTyped("an exception with a computed message", s)
+            args = [constant(a.value if isinstance(a, gast.Constant) else self.message(a, s)) for a in made.args]
+            if made.keywords:
+                raise NotTyped("an exception made with keywords", s)
             made = made.func
         cls = self.eval(made)
         if not (isinstance(cls, Obj) and isinstance(cls.value, type) and issubclass(cls.value, BaseException)):
             raise NotTyped("only exception classes can be raised", s)
         self.emit(ir.Exit("raise", self.raised(cls.value, args)))
+
+    def message(self, text: Node, s: Node) -> str:
+        """A computed message as compiled code can raise it: the text before the values are put in."""
+        if self.recursive is None:          # not compiled: the message is put together on the recorded path
+            raise NotTyped("an exception with a computed message", s)
+        if isinstance(text, gast.JoinedStr):
+            return "".join(v.value if isinstance(v, gast.Constant) else "{" + show(v.value) + "}" for v in text.values)
+        for n in gast.walk(text):
+            if isinstance(n, gast.Constant) and isinstance(n.value, str):
+                return n.value
+        return show(text)
 
     def raised(self, cls: type, args: list[Node]) -> Node:
         label = cls.__name__
