@@ -32,7 +32,6 @@ from transad.names import Names
 from transad.nodes import gast
 from transad.quote import Node, block, expr, name, rebuilt, with_line
 
-
 _MOST = 3         # cases that are written twice after one with captures and a guard
 
 
