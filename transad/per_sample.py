@@ -25,7 +25,10 @@ from transad.reductions import Reduction, reduction
 
 __all__ = ["per_sample_grad", "per_sample_value_and_grad"]
 
-_MEMORY = 1 << 23               # numbers in the rows of a chunk that is folded (64 MiB)
+_KERNELS: dict[Any, Any] = {}   # function and signature -> kernel, or why there is none
+_MEMORY = 1 << 23               # numbers in the rows of a chunk (64 MiB), where chunks meet in pairs
+_NEAR = 1 << 18                 # numbers in the rows of a chunk that stays in the processor's cache
+_FEWEST = 64                    # samples of such a chunk
 
 
 def per_sample_grad(function: Callable, argnums: int | Sequence[int] = 0, in_axes: Any = None, out: Any = None,
@@ -91,7 +94,7 @@ class _PerSample:
         self.in_axes, self.reduction = in_axes, reduction(reduce)
         if out is not None and self.reduction is not None:
             raise InvalidArgument("out= is memory for all gradients, reduce= does not keep them")
-        self.known: dict[Any, Any] = {}             # signature -> kernel, or why there is none
+        self.known = _KERNELS
         self.quick: dict[Any, tuple] = {}
         self.warned: set[str] = set()
 
@@ -162,7 +165,8 @@ class _PerSample:
     def folded(self, call: Any, fold: Reduction) -> Any:
         """The gradients chunk by chunk, in memory that is used again."""
         size = sum(int(np.prod(shape, dtype=int)) for shape in call.shapes) or 1
-        chunk = min(self.chunk or max(1, _MEMORY // size), max(call.n, 1))
+        most = max(1, _MEMORY // size)
+        chunk = min(self.chunk or (most if fold.pairs else min(most, max(_FEWEST, _NEAR // size))), max(call.n, 1))
         rows, values = call.rows(chunk), np.empty(call.n, call.value_dtype)
         again = call.rows(chunk) if fold.pairs and chunk < call.n else rows
         fold.start(call.n, call.shapes, call.dtypes)

@@ -177,7 +177,7 @@ class Call:
             self.inputs = [*((leaf, False) for leaf in captured), *self.inputs]
             wanted = [len(bound) + a for a in self.argnums]
             self.refuse_shared(captured, bound)
-            self.key = (f, tuple(shapes), tuple(cells), tuple(mapped))
+            self.key = (f, tuple(shapes), tuple(cells), tuple(mapped), tuple(wanted), work.batched)
             self.simple = not bound and not captured and len(ordered) == len(self.args)
             found = work.known.get(self.key)
             if found is None or (isinstance(found, SampleKernel) and not found.current()):

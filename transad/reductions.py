@@ -66,7 +66,7 @@ class _Clipped(Reduction):
         length = np.sqrt(sum(np.einsum("ij,ij->i", f, f.conj()).real for f in flat))
         factor = self.most / np.maximum(length, self.most)
         for total, f in zip(self.totals, flat, strict=True):
-            total += (factor @ f).reshape(total.shape)
+            total += np.einsum("i,ij->j", factor, f).reshape(total.shape)      # not BLAS: the same bits at any threads
 
 
 class _Gram(Reduction):
