@@ -4,7 +4,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transad.emit import _Lines
-from transad.ir import Block, Let, Move, Store, expressions, reads, walk
+from transad.ir import Let, reads, walk
+from transad.kernel_own import only_own, stored_once
 from transad.kinds import FLOAT, Array
 from transad.names import Names
 from transad.nodes import gast
@@ -101,12 +102,12 @@ class Kernel:
             self.pair.reverse = [s for s in self.pair.reverse if s is not births[0]]
             if not any(d.id in reads(s) for s in walk(self.pair.reverse)):
                 continue
-            mine = [names for names in groups.values() if _own(self.pair.reverse, d.id, names)]
+            mine = [names for names in groups.values() if only_own(self.pair.reverse, d.id, names)]
             if mine and self.part.threaded:
                 self.from_zero(self.indices[min(mine[0])])
             if mine or not self.part.threaded:
                 self.own[v] = d.id
-                if mine and self.pair.parameters[0] in mine[0] and (self.covers(v) or self.forwards()) and _once(
+                if mine and self.pair.parameters[0] in mine[0] and (self.covers(v) or self.forwards()) and stored_once(
                         self.pair.reverse, d.id, mine[0]):
                     self.plain.add(v)
             else:
@@ -337,8 +338,10 @@ class Kernel:
         serial = [f"for {w.c} in range({w.chunks}):", f"    {chunk}({self.range_of()}, {w.c}, " + ", ".join(
             [*(f"{x}[{w.c}]" if x in spread.values() else x for x in extra), *kept]) + ")"]
         if part.threaded:
-            out += [f"    if use_threads({w.work}, {w.chunks}):",
-                    f"        {threads}({', '.join([w.chunks, self.start, w.n, *extra, *kept])})", "    else:",
+            parallel = [f"{threads}({', '.join([w.chunks, self.start, w.n, *extra, *kept])})"]
+            if self.bounds.blas:
+                parallel = ["limit_blas()", *parallel, "release_blas()"]
+            out += [f"    if use_threads({w.work}, {w.chunks}):", *indented(parallel, 2), "    else:",
                     *indented(serial, 2)]
         else:
             out.append(f"    {chunk}({', '.join([self.start, f'{self.start} + {w.n}', '0', *extra, *kept])})")
@@ -362,42 +365,3 @@ class Kernel:
 def _first_axis(made: Node) -> Node:
     size = made.args[0]
     return size.elts[0] if isinstance(size, gast.Tuple) else size
-
-
-def _own(block: Block, shadow: str, index: set[str]) -> bool:
-    """Whether a shadow is touched only under the item's own index, by any of its names."""
-    for s in walk(block):
-        if not all(_only_own(e, shadow, index) for e in expressions(s)):
-            return False
-        if isinstance(s, Store) and s.array == shadow and (not s.index or show(s.index[0]) not in index):
-            return False
-        if isinstance(s, Move) and shadow in reads(s):
-            return False
-    return True
-
-
-def _only_own(e: Node, shadow: str, index: set[str]) -> bool:
-    if isinstance(e, gast.Name):
-        return e.id != shadow
-    if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Name) and e.value.id == shadow:
-        first = e.slice.elts[0] if isinstance(e.slice, gast.Tuple) else e.slice
-        return isinstance(first, gast.Name) and first.id in index
-    return all(_only_own(c, shadow, index) for c in gast.iter_child_nodes(e))
-
-
-def _once(block: Block, shadow: str, index: set[str]) -> bool:
-    """Turn the only addition into a shadow's own entry into a plain store; whether that was so."""
-    found = [s for s in walk(block) if shadow in reads(s)]
-    if len(found) != 1 or not isinstance(found[0], Store) or not any(s is found[0] for s in block):
-        return False
-    s = found[0]
-    if s.array != shadow or s.op != "+" or len(s.index) != 1 or show(s.index[0]) not in index:
-        return False
-    if shadow in {n for e in expressions(s) for n in _names(e)}:
-        return False
-    s.op = ""
-    return True
-
-
-def _names(e: Node) -> list[str]:
-    return [x.id for x in gast.walk(e) if isinstance(x, gast.Name)]

@@ -17,6 +17,8 @@ _GUESS = 16             # trips of a loop whose length is not known before the i
 _MADE = ("np.empty", "np.zeros", "np.ones", "np.full")
 _LIKE = ("np.empty_like", "np.zeros_like", "np.ones_like", "np.full_like", "np.copy")
 _CALL = 12.0            # nanoseconds of a library function, one of any other operation
+_FEW = 10               # entries of an array whose size is not known before the item runs
+_PRODUCTS = ("np.dot", "np.matmul", "np.vdot")
 
 
 class Bounds:
@@ -28,11 +30,12 @@ class Bounds:
         self.ranges: dict[str, tuple[Node, Node] | None] = {item.parameters[0]: (start, stop)}
         self.lets: dict[str, Node] = {}
         self.conditions: list[str] = []
-        self.checked = self.raises = False
+        self.checked = self.raises = self.blas = False
         self.collect()
         for s in walk(item.body):
             for e in expressions(s):
                 self.visit(e)
+                self.blas |= any(isinstance(x, gast.Call) and _multiplies(show(x.func)) for x in gast.walk(e))
             if isinstance(s, Store):
                 self.access(s.array, s.index)
             self.raises |= self.may_raise(s)
@@ -241,8 +244,10 @@ class Bounds:
             for e in expressions(s):
                 fixed += sum(_CALL if isinstance(x, gast.Call) else 1.0 for x in gast.walk(e)
                              if isinstance(x, gast.BinOp | gast.Call | gast.Subscript | gast.Compare))
-                if isinstance(s, Let) and isinstance(self.item.kinds.get(s.name), Array):
+                parts += [self.array_work(x) for x in gast.walk(e) if isinstance(x, gast.Call) and self.of_arrays(x)]
+                if isinstance(s, Let) and isinstance(self.item.kinds.get(s.name), Array) and not self.row(e):
                     fixed += 100.0
+                    parts.append(self.size(e))
             if isinstance(s, If):
                 for arm in (s.then, s.orelse):
                     more, inner = self.cost(arm)
@@ -256,6 +261,40 @@ class Bounds:
                     trips = show(span[1])
                 parts.append(f"({' + '.join([f'{more:.0f}', *inner])}) * ({trips})")
         return fixed, parts
+
+
+    def of_arrays(self, x: Node) -> bool:
+        """Whether a call goes through whole arrays."""
+        return show(x.func) != "len" and any(isinstance(self.item.kinds.get(n), Array) for a in x.args for n in _bare(a))
+
+    def array_work(self, x: Node) -> str:
+        """The nanoseconds of a call that goes through arrays, about."""
+        first = self.size(x.args[0])
+        if not _multiplies(show(x.func)):
+            return f"2 * {first}"
+        last = x.args[-1]
+        while isinstance(last, gast.Name) and last.id in self.lets and isinstance(self.lets[last.id], gast.Name):
+            last = self.lets[last.id]
+        wide = isinstance(last, gast.Name) and self.rank(last.id) > 1
+        across = self.dimension(last, self.rank(last.id) - 1) if wide else None
+        return first if not wide else f"{first} * ({show(across) if across is not None else _FEW})"
+
+    def size(self, e: Node) -> str:
+        """The number of entries of an array, about."""
+        if isinstance(e, gast.BinOp | gast.UnaryOp):
+            parts = [self.size(x) for x in gast.iter_child_nodes(e) if isinstance(x, gast.expr)]
+            return next((p for p in parts if p != str(_FEW)), str(_FEW))
+        names = [n for n in _bare(e) if isinstance(self.item.kinds.get(n), Array)]
+        rank = max([self.rank(n) for n in names], default=0)
+        dims = [self.dimension(e if not names else name(names[0]), k) for k in range(rank)]
+        if not dims or any(d is None for d in dims):
+            return str(_FEW)
+        return " * ".join(f"({show(d)})" for d in dims)
+
+
+def _multiplies(function: str) -> bool:
+    """Whether a function of arrays is computed by the BLAS."""
+    return function in _PRODUCTS or function.startswith("np.linalg.")
 
 
 def _bare(e: Node) -> list[str]:

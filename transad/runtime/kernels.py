@@ -10,7 +10,6 @@ import numpy as np
 from transad.errors import TransadPerformanceWarning
 
 MOST_CHUNKS = 64                # a bound on threads that a map can use, and on its accumulators
-LEAST_CHUNK = 16                # items
 LEAST_WORK = 5_000.0            # nanoseconds of a chunk
 MEMORY = 1 << 23                # numbers in all accumulators together (64 MiB)
 WORTH_THREADS = 40_000.0        # nanoseconds of a map; a launch costs about 2000
@@ -28,7 +27,7 @@ def chunk_count(n: int, work: float, shared: int) -> int:
     """The number of chunks of a map of `n` items whose chunks each add into `shared` numbers.
 
     It depends on sizes only, never on threads: so do the bits of the result."""
-    chunks = min(MOST_CHUNKS, n // LEAST_CHUNK, int(work / LEAST_WORK))
+    chunks = min(MOST_CHUNKS, n, int(work / LEAST_WORK))
     if shared > 0:
         chunks = min(chunks, int(work / (4.0 * shared)), MEMORY // shared)
     return max(chunks, 1)
@@ -37,6 +36,14 @@ def chunk_count(n: int, work: float, shared: int) -> int:
 def use_threads(work: float, chunks: int) -> bool:
     """Whether threads are worth their launch."""
     return False
+
+
+def limit_blas() -> None:
+    """One thread for each product of matrices from here on, since the items run on several."""
+
+
+def release_blas() -> None:
+    """As many again as before."""
 
 
 def scaled(d: float, slope: float) -> float:
@@ -76,7 +83,7 @@ def summed_chunks(parts: np.ndarray) -> np.ndarray:
 
 
 HELPERS = ("prange", "chunk_count", "use_threads", "scaled", "scaled_array", "scaled_in_place", "added",
-           "summed_chunks", "clear_around", "ItemFailed")
+           "summed_chunks", "clear_around", "limit_blas", "release_blas", "ItemFailed")
 
 
 class Launcher:

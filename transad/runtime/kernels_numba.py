@@ -9,7 +9,6 @@ from numba.extending import intrinsic, overload, register_jitable
 
 from transad.runtime import kernels
 from transad.runtime.kernels import (
-    LEAST_CHUNK,
     LEAST_WORK,
     MEMORY,
     MOST_CHUNKS,
@@ -27,7 +26,7 @@ scaled = register_jitable(kernels.scaled)
 @register_jitable
 def chunk_count(n, work, shared):      # type: ignore[no-untyped-def]
     """As in `kernels`."""
-    chunks = min(MOST_CHUNKS, n // LEAST_CHUNK, int(work / LEAST_WORK))
+    chunks = min(MOST_CHUNKS, n, int(work / LEAST_WORK))
     if shared > 0:
         chunks = min(chunks, int(work / (4.0 * shared)), MEMORY // shared)
     return max(chunks, 1)
@@ -46,6 +45,33 @@ def _thread_count(typingctx):      # type: ignore[no-untyped-def]
 def use_threads(work, chunks):      # type: ignore[no-untyped-def]
     """Whether threads are worth their launch. (Asked at run time: compiled code is cached for any number of them.)"""
     return chunks > 1 and work > WORTH_THREADS and _thread_count() > 1      # pyright: ignore[reportCallIssue]
+
+
+def _external(symbol):      # type: ignore[no-untyped-def]
+    """A call of a function known by name (see `blas_threads`)."""
+    @intrinsic
+    def called(typingctx):      # type: ignore[no-untyped-def]
+        def codegen(context, builder, signature, args):      # type: ignore[no-untyped-def]
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, symbol), [])
+            return context.get_dummy_value()
+        return types.none(), codegen
+    return called
+
+
+_limit_blas, _release_blas = _external("transad_limit_blas"), _external("transad_release_blas")
+
+
+@register_jitable
+def limit_blas():      # type: ignore[no-untyped-def]
+    """As in `kernels`."""
+    _limit_blas()      # pyright: ignore[reportCallIssue]
+
+
+@register_jitable
+def release_blas():      # type: ignore[no-untyped-def]
+    """As in `kernels`."""
+    _release_blas()      # pyright: ignore[reportCallIssue]
 
 
 @overload(kernels.scaled_array)
@@ -122,5 +148,5 @@ def _summed_chunks(parts):      # type: ignore[no-untyped-def]
     return flat
 
 
-__all__ = ["ItemFailed", "added", "chunk_count", "clear_around", "prange", "scaled", "scaled_array", "scaled_in_place",
-           "summed_chunks", "use_threads"]
+__all__ = ["ItemFailed", "added", "chunk_count", "clear_around", "limit_blas", "prange", "release_blas", "scaled",
+           "scaled_array", "scaled_in_place", "summed_chunks", "use_threads"]
