@@ -138,6 +138,15 @@ def replayed_3(values: np.ndarray, dims: np.ndarray, at: int) -> np.ndarray:
     return values[start:start + m * n * k].reshape((m, n, k))
 
 
+def part_of(shadow: np.ndarray, first: int, step: int, n: int) -> np.ndarray:
+    """The `n` elements from `first` on, every `step`th."""
+    if n == 0:
+        return shadow[0:0:1]
+    if step > 0:
+        return shadow[first:first + n * step:step]
+    return shadow[first + (n - 1) * step:first + 1:-step][::-1]
+
+
 def shadow_at(shadows: list[np.ndarray], number: int, shape: tuple[int, ...]) -> np.ndarray:
     """The shadow of the array with a number; one that was not needed before is zero."""
     while len(shadows) <= number:

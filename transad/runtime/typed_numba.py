@@ -27,6 +27,7 @@ power_x = typed.power_x
 power_y = typed.power_y
 stretched = typed.stretched
 shadow_at = typed.shadow_at
+part_of = register_jitable(typed.part_of)
 
 
 @overload(typed.stop_gradient)

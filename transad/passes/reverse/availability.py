@@ -213,7 +213,7 @@ class Availability:
     def is_value(self, found: Definition) -> bool:
         """Whether the contents of an array are settled here, so that a copy of them can be kept: it is made by this
         statement, or nothing ever writes to it."""
-        if not self.regions.written(found.version):
+        if not self.regions.written(found.version) or not self.regions.written_in(found.version, found.scope.loops[0]):
             return True
         return found.how == "pseudo" or (found.how == "let" and isinstance(found.statement, Let)
                                          and view_of(found.statement.value) is None)

@@ -13,6 +13,7 @@ in it, at the first use.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from transad.ir import Block, For, If, Let, Move, Phi, Program, While, walk
 from transad.kinds import INT, Array
@@ -30,7 +31,8 @@ class Table:
     """The numbered arrays of one dtype and rank that flow through a loop: `variable` is the list of their shadows.
 
     `entries`: the versions from before the loop, by number; `numbered`: every version that has a number; `made`: those
-    that are made in the loop; `shape`: the shape of all of them where the text shows one, else each has its own."""
+    that are made in the loop; `parts`: those that are a part `a[i:j:k]` of another; `shape`: the shape of all of them
+    where the text shows one, else each has its own."""
 
     loop: For | While
     kind: Array
@@ -39,6 +41,7 @@ class Table:
     entries: list[str] = field(default_factory=list)
     numbered: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
     shape: list[Node] = field(default_factory=list)
     suffixes: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -49,7 +52,16 @@ class Table:
     def place(self, version: str) -> Node:
         """The shadow of a version, from the list."""
         shape = self.shape or [name(self.mirrored(version, f"n{k}")) for k in range(self.kind.ndim)]
-        return call("shadow_at", name(self.variable), name(self.mirrored(version, "at")), tuple_(shape))
+        if not self.parts:
+            return call("shadow_at", name(self.variable), name(self.mirrored(version, "at")), tuple_(shape))
+        at, size, first, step, n = (name(self.mirrored(version, w)) for w in ("at", "size", "first", "step", "n0"))
+        return call("part_of", call("shadow_at", name(self.variable), at, tuple_([size])), first, step, n)
+
+    @property
+    def fields(self) -> list[str]:
+        """The integers that go along with each name: the number, the extents, and where a part lies in its array."""
+        extents = [] if self.shape else [f"n{k}" for k in range(self.kind.ndim)]
+        return ["at", *extents, *(["size", "first", "step"] if self.parts else [])]
 
 
 def number_references(program: Program, probe: Shadows, names: Names) -> list[Table]:
@@ -135,10 +147,9 @@ class _Nest:
         if not found.scope.within(self.inside) and s is not self.loop:
             table.entries.append(version)
         elif found.how == "let" and isinstance(s, Let):
-            if isinstance(s.value, gast.Name):
-                self.need(s.value.id)
-            elif view_of(s.value) is not None:
-                raise NotTyped("a loop rebinds an array to a part of another in a way that depends on the path")
+            source = view_of(s.value)
+            if source is not None:
+                self.need_part(s, source, table)
             else:
                 table.made.append(version)
         elif found.how == "move" and isinstance(s, Move):
@@ -150,6 +161,15 @@ class _Nest:
         else:
             assert isinstance(s, For | While)
             self.need_carried(s, version)
+
+    def need_part(self, s: Let, source: str, table: Table) -> None:
+        """An alias, or a part of an array of rank 1."""
+        self.need(source)
+        if isinstance(s.value, gast.Name):
+            return
+        if self.numbered[source] is not table or table.kind.ndim != 1 or _stride(s.value) is None:
+            raise NotTyped("a loop rebinds an array to a part of another in a way that depends on the path")
+        table.parts.append(s.name)
 
     def need_carried(self, s: For | While, version: str) -> None:
         phi = next(p for p in s.phis if version in (p.head, p.out))
@@ -164,9 +184,8 @@ class _Nest:
         """The numbers, and the shape, of what is there when the loop starts."""
         out: Block = []
         table.shape = self.common_shape(table, out)
-        kept = [] if table.shape else [f"n{k}" for k in range(table.kind.ndim)]
         for variable in dict.fromkeys(base(v) for v in table.numbered):
-            table.suffixes[variable] = {w: self.integer(f"{variable}_{w}") for w in ("at", *kept)}
+            table.suffixes[variable] = {w: self.integer(f"{variable}_{w}") for w in table.fields}
         for k, v in enumerate(table.entries):
             out.append(Let(table.mirrored(v, "at"), constant(k)))
             out += self.extents(v, table)
@@ -178,11 +197,17 @@ class _Nest:
     def extents(self, v: str, table: Table) -> Block:
         if table.shape:
             return []
-        return [Let(table.mirrored(v, f"n{k}"), _extent(v, k)) for k in range(table.kind.ndim)]
+        out: Block = [Let(table.mirrored(v, f"n{k}"), _extent(v, k)) for k in range(table.kind.ndim)]
+        if table.parts:
+            out += [Let(table.mirrored(v, "size"), _extent(v, 0)), Let(table.mirrored(v, "first"), constant(0)),
+                    Let(table.mirrored(v, "step"), constant(1))]
+        return out
 
     def common_shape(self, table: Table, out: Block) -> list[Node]:
         """The extents that all arrays of a table have, where the text shows it."""
         classes = {self.probe.shape_class(v) for v in [*table.entries, *table.made]}
+        if table.parts:
+            return []
         carried = {v for v in classes if v in self.numbered and v not in table.entries and v not in table.made}
         classes -= carried
         like = classes.pop() if len(classes) == 1 else None
@@ -201,7 +226,8 @@ class _Nest:
         for s in block:
             made.append(s)
             if isinstance(s, Let) and self.numbered.get(s.name) is table:
-                new = self.alias(s.name, s.value.id, table) if isinstance(s.value, gast.Name) else self.born(s, table)
+                new = (self.alias(s.name, s.value.id, table) if isinstance(s.value, gast.Name)
+                       else self.part(s, table) if s.name in table.parts else self.born(s, table))
             elif isinstance(s, Move):
                 new = self.moved(s, table)
             else:
@@ -215,12 +241,19 @@ class _Nest:
             made += new
         block[:] = made
 
-    def fields(self, table: Table) -> list[str]:
-        """The integers that go along with each name."""
-        return list(next(iter(table.suffixes.values())))
-
     def alias(self, target: str, source: str, table: Table) -> Block:
-        return [Let(table.mirrored(target, w), name(table.mirrored(source, w))) for w in self.fields(table)]
+        return [Let(table.mirrored(target, w), name(table.mirrored(source, w))) for w in table.fields]
+
+    def part(self, s: Let, table: Table) -> Block:
+        """Where `a[i:j:k]` lies in the array that `a` is a part of."""
+        value: Any = s.value
+        source, stride = value.value.id, _stride(value)
+        assert stride is not None
+        at, size, first, step, n = (name(table.mirrored(source, w)) for w in ("at", "size", "first", "step", "n0"))
+        start = _start(value.slice.lower, n, stride)
+        found = {"at": at, "size": size, "n0": _extent(s.name, 0), "first": expr("f + k * i", f=first, k=step, i=start),
+                 "step": expr("k * s", k=step, s=constant(stride))}
+        return [Let(table.mirrored(s.name, w), found[w]) for w in table.fields]
 
     def born(self, s: Let, table: Table) -> Block:
         """The place in the list is filled in by `count`."""
@@ -231,12 +264,12 @@ class _Nest:
         if not pairs:
             return []
         return [Move([table.mirrored(t, w) for t, _ in pairs], [table.mirrored(v, w) for _, v in pairs])
-                for w in self.fields(table)]
+                for w in table.fields]
 
     def mirror_phis(self, s: If | For | While, table: Table) -> None:
         """A phi for the numbers beside each phi of the arrays."""
         for p in [p for p in s.phis if self.numbered.get(p.out) is table]:
-            for w in self.fields(table):
+            for w in table.fields:
                 s.phis.append(Phi(**{k: table.mirrored(v, w) if v else "" for k, v in vars(p).items()}))
 
     # -- the counter ----------------------------------------------------------------------------------------------
@@ -269,6 +302,27 @@ class _Nest:
                     s.phis.append(Phi(new, then, orelse))
                     at = new
         return at
+
+
+def _stride(view: Any) -> int | None:
+    """The step of a part `a[i:j:k]` of an array of rank 1, a number in the text; None for another view."""
+    if not isinstance(view, gast.Subscript) or not isinstance(view.value, gast.Name) or not isinstance(
+            view.slice, gast.Slice):
+        return None
+    step = view.slice.step
+    if step is None:
+        return 1
+    sign = -1 if isinstance(step, gast.UnaryOp) and isinstance(step.op, gast.USub) else 1
+    literal = step.operand if isinstance(step, gast.UnaryOp) else step
+    return sign * literal.value if isinstance(literal, gast.Constant) and isinstance(literal.value, int) else None
+
+
+def _start(lower: Node | None, n: Node, stride: int) -> Node:
+    """The first index of a slice over `n` elements; any number for an empty one."""
+    if lower is None:
+        return constant(0) if stride > 0 else expr("n - 1", n=n)
+    first = expr("i + n * (i < 0)", i=lower, n=n)
+    return expr("max(i, 0)", i=first) if stride > 0 else expr("min(i, n - 1)", i=first, n=n)
 
 
 def _loops(block: Block) -> list[For | While]:

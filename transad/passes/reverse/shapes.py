@@ -99,6 +99,8 @@ class Shapes(Part):
         kind = self.program.kinds[base(phi.end)]
         seen: set[str] = set()
         chosen = False
+        if self.filler(phi.entry):
+            return False
         pending, inside = [phi.end], self.scopes.defined[phi.head].scope
         allowed = {self.shape_class(phi.entry), self.shape_class(phi.head)}
         while pending:
@@ -118,6 +120,13 @@ class Shapes(Part):
                 if not combined and not self.alike(v, phi.entry):
                     return False
         return True
+
+    def filler(self, version: str) -> bool:
+        """Whether an array is the empty one that a name has before anything sets it."""
+        found = self.scopes.defined.get(self.resolved(version))
+        value: Any = found.statement.value if found is not None and isinstance(found.statement, Let) else None
+        return isinstance(value, gast.Call) and getattr(value.func, "id", "") == "np.empty" and show(value.args[0]) in (
+            "0", "(0, 0)", "(0, 0, 0)")
 
     def combines(self, e: Node, kind: object) -> bool:
         """Whether an array is the result of operators, elementwise functions or products."""
