@@ -156,7 +156,7 @@ def test_program(program: Callable[..., Any], jit: bool) -> None:
 def test_each_program_is_typed() -> None:
     """They test the typed path: none of them is left to the recorded one."""
     for program in PROGRAMS:
-        assert "shadow" in (text := transad.differentiable(program).source(X, S)) or f"{program.__name__}_rev" in text
+        assert f"def {program.__name__}_rev(" in transad.differentiable(program).source(X, S)
 
 
 def test_back_runs_again_with_the_same_result() -> None:
