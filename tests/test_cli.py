@@ -307,7 +307,7 @@ def test_maps_are_shown_as_they_run():
     assert "def items_fwd(a, xs):" in parallel and "def items_fwd(a, xs):" in sequential
     assert "prange" in parallel and "prange" not in sequential
     from transad.explain import explained
-    assert "maps: 1 loop" in explained(planned(items, (0.5, np.ones(3)), options={"jit": True}))
+    assert "kernels: 1 loop" in explained(planned(items, (0.5, np.ones(3)), options={"jit": True}))
 
 
 def newton(a, tol):

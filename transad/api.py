@@ -45,6 +45,7 @@ def run_pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[i
     This is where the way is chosen: the typed path where it applies (its `attempt` returns None otherwise), else the
     recorded path. once: the pullback runs before anything else can write into memory.
     """
+    from .map_notes import LONG
     from .runtime.run import pullback as recorded
     from .runtime.sweep import live
     if inspect.iscoroutinefunction(unwrapped(function)):
@@ -56,6 +57,8 @@ def run_pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[i
         if found is not None:
             return found
     y, back, _ = recorded(unwrapped(function), args, kwargs, positions, names, captured, once)
+    if typed is not None and captured is None and not live() and back.length >= LONG:
+        typed.warn_of_maps(unwrapped(function), args, {**options_of(function), **(options or {})})
     return y, back
 
 

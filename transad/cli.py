@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--mode", default="reverse", metavar="MODE",
                       help="reverse (default): the pair of sweeps; joint: with value and gradient in one; pullback: "
                            "with a function that returns (y, back); primal: what the forward sweep is made from; "
-                           "forward: tangents beside the primals")
+                           "forward: tangents beside the primals; kernel: the functions of the maps")
     show.add_argument("--after", metavar="PASS", help="print the program after one pass of the compiler")
     show.add_argument("--side-by-side", action="store_true", help="your source left, the derivative right")
     show.add_argument("-o", "--output", metavar="FILE", help="write the text to a file")

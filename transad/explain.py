@@ -30,6 +30,7 @@ import numpy as np
 from transad.errors import Place
 from transad.ir import Block, Do, For, Let, Statement, Store, While, blocks, dump, walk
 from transad.kinds import Array, Scalar
+from transad.map_notes import noted
 from transad.plan import Plan
 from transad.quote import show
 
@@ -81,6 +82,9 @@ def explained(plan: Plan) -> str:
         out.append(f"    (assumed from their use: {', '.join(by_use)})")
     out.append(f"  with respect to: {', '.join(plan.wanted) or 'nothing'}")
     out += _refused(plan) if plan.refused else _typed(plan)
+    notes = noted(plan)
+    if notes:
+        out += ["  maps:", *(f"    {note}" for note in notes)]
     return "\n".join(out)
 
 
@@ -132,9 +136,9 @@ def _maps(plan: Plan) -> list[str]:
     chain = plan.state.chain if plan.state is not None else None
     if chain is None:
         return []
-    count = len(chain.maps)
+    count = len({entry.removesuffix("_rev") for entry, _ in chain.maps})
     how = "on several threads where the work pays for it" if chain.threaded else "on one thread"
-    return [f"  maps: {count} loop{'s' if count > 1 else ''} whose items do not depend on each other, run {how}",
+    return [f"  kernels: {count} loop{'s' if count > 1 else ''} whose items do not depend on each other, run {how}",
             *(f"    {note}" for note in chain.notes),
             "  what follows holds where the items run one after another (parallel=False):"]
 

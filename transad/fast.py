@@ -18,7 +18,7 @@ from transad.options import Options
 from transad.passes.specialise.values import Val
 from transad.runtime.kernels import ItemFailed
 from transad.runtime.sweep import _local
-from transad.typed import MISS, Refusal, Typed, _unchanged, find
+from transad.typed import MISS, Refusal, Typed, _unchanged, find, large_by_python
 
 _ARRAY = np.ndarray
 
@@ -69,6 +69,7 @@ class Fast:
         leaves = all(s.kind == "leaf" for s in typed.shapes) and len(typed.shapes) == len(args)
         if not plain or not built.structure.kind.real or not leaves or built.writes or built.held:
             return _never, ()
+        large_by_python(self.function, args, {"path": self.options.path, "parallel": self.options.parallel}, typed)
         if self.options.jit:
             from transad.compiled import ready
             ready(getattr(typed.code.joint, "dispatcher", typed.code.joint), args, built)

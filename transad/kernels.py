@@ -33,14 +33,17 @@ from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import versions
 from transad.quote import name, names_in, show
 
-_SMALL = 25.0           # nanoseconds of an item below which a map is left to the ordinary path without jit
+_SMALL = 12.0           # nanoseconds of an item below which a map is left to the ordinary path without jit
 
 
 def _large(part: Map) -> bool:
     """Whether an item is worth a kernel in a function that is run by Python."""
     bounds = Bounds(part.item, name("start"), name("stop"))
     fixed, inner = bounds.cost(part.item.body)
-    return fixed >= _SMALL or bool(inner)
+    whole = any(isinstance(n, gast.BinOp) and isinstance(n.op, gast.FloorDiv | gast.Mod) and not (
+        isinstance(n.right, gast.Constant) and n.right.value) for s in walk(part.item.body)
+        for e in expressions(s) for n in gast.walk(e))        # compiled, these give 0 where Python raises
+    return (fixed >= _SMALL or bool(inner)) and not whole
 
 
 class NoKernel(Exception):
@@ -81,7 +84,7 @@ def chain(program: Program, wanted: Sequence[str], names: Names, stopped: set[st
 
 def _redefined(parts: list[Straight | Map], program: Program) -> bool:
     """Whether a part reads a variable that it or a later part gives another value, but for adding to a sum."""
-    for k, part in enumerate(parts):
+    for k, part in enumerate(parts[:-1]):           # what the last part assigns is its own
         known = {*program.parameters, *(o for p in parts[:k] for o in p.outputs)}
         for v in set(part.outputs) & known:
             added = isinstance(part, Map) and v in part.sums and show(part.starts[v]) == v

@@ -22,6 +22,7 @@ a comment that says why.
 """
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import replace
 from typing import Any
@@ -39,7 +40,7 @@ from transad.targets import near
 
 __all__ = ["MODES", "NotReached", "header", "source", "text_of"]
 
-MODES = ("primal", "reverse", "pullback", "joint", "forward")
+MODES = ("primal", "reverse", "pullback", "joint", "forward", "kernel")
 
 
 class NotReached(TransadError):
@@ -54,7 +55,7 @@ def source(function: Any, *args: Any, signature: str | None = None, wrt: Any = N
 
     mode   reverse: the pair of sweeps;  joint: the whole module;  pullback: the pair and a function that returns
            (y, back);  primal: the program that the forward sweep is made from;  forward: tangents beside the
-           primals
+           primals;  kernel: the items, chunks and threads of the function's maps
     after  the name of a pass: the program after it
     """
     plan = planned(function, args, signature=signature, wrt=wrt, options=options)
@@ -90,6 +91,8 @@ def text_of(plan: Plan, mode: str = "reverse", after: str | None = None) -> str:
         raise InvalidArgument(f"there is no mode {mode!r}", instead=f"the modes are {', '.join(MODES)}")
     if after is not None:
         return _after(plan, after)
+    if mode == "kernel":
+        return _kernels(plan)
     if plan.refused:
         return textwrap.dedent(plan.source.text) if mode == "primal" else _recorded(plan)
     assert plan.state is not None
@@ -137,7 +140,7 @@ def primal(plan: Plan) -> str:
 
 def _forward(plan: Plan) -> str:
     """All derivatives in one forward sweep where that can be emitted, else the pushforward of one direction."""
-    from transad import forward
+    from transad import forward_code as forward
     state = plan.state
     assert state is not None
     leaves = {n: described(v)[1] for n, v in plan.values.items()}
@@ -145,13 +148,26 @@ def _forward(plan: Plan) -> str:
     options = replace(state.options, jit=False)
     known = set(leaves) >= set(state.arguments)
     try:
-        return forward._build_gradient(sig, forward._sizes(sig) if known else {}, options).text
+        return forward.build_gradient(sig, forward.sizes_of(sig) if known else {}, options).text
     except NotTyped:
         pass
     try:
-        return forward._build_push(sig, 1, options).text
+        return forward.build_push(sig, 1, options).text
     except NotTyped as problem:
         raise NotReached(f"there is no forward sweep: {problem.reason}") from None
+
+
+def _kernels(plan: Plan) -> str:
+    """The functions of the maps, from the module that runs."""
+    chain = plan.state.chain if plan.state is not None else None
+    if plan.refused or chain is None:
+        from transad.map_notes import noted
+        notes = "".join(f"\n  {note}" for note in noted(plan))
+        raise NotReached(f"no map of {plan.label} is a kernel" + (f":{notes}" if notes else ""),
+                         instead="transad explain says more; --mode reverse shows what runs")
+    part = re.compile(rf"def {re.escape(plan.label)}_(item|work|chunk|threads|map)\d+")
+    functions = re.split(r"\n\n\n(?=def )", chain.text.rstrip("\n"))
+    return "\n\n\n".join(f for f in functions if part.match(f)) + "\n"
 
 
 def _pullback(state: State) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from transad import pipeline
 from transad.describe import Shape, described, leaf_kinds, rebuilt
 from transad.kinds import Array
+from transad.map_notes import LONG, warn
 from transad.options import Options
 from transad.passes.specialise.values import NotTyped
 from transad.runtime.kernels import ItemFailed
@@ -173,6 +174,20 @@ def _build(f: types.FunctionType, slots: tuple[str, ...], shapes: list[Shape], c
         return Refusal(problem, getattr(problem, "dependencies", []))
 
 
+def large_by_python(function: Any, args: tuple, options: dict, typed: Typed) -> None:
+    """Warn of maps over large arrays that none of the kernels takes."""
+    if typed.built.chain is None and not typed.options.jit and any(
+            isinstance(v, np.ndarray) and v.size >= LONG for v in args):
+        warn_of_maps(function, args, options)
+
+
+def warn_of_maps(function: Any, args: tuple, options: dict) -> None:
+    """Say of large maps that are run by Python why they are, unless this path was asked for."""
+    chosen = Options.of(options)
+    if chosen.path == "auto" and chosen.parallel:
+        warn(function, args, options)
+
+
 def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str] = (), *,
             once: bool = False, options: dict | None = None) -> tuple[Any, Callable] | None:
     """`(y, back)` by the typed path, or None where the recorded path has to answer.
@@ -188,6 +203,7 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
         return None
     typed, leaves, cells, _bound = found
     values = typed.inputs(leaves, cells)
+    large_by_python(function, args, options or {}, typed)
     if values is None:
         if chosen.jit:
             raise chosen.overlapping(function)

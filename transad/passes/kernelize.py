@@ -47,6 +47,10 @@ from transad.quote import Node, constant, name, names_in
 _ADDED = ("float64", "int64")
 
 
+class Dependent(Exception):
+    """Why a loop is not a map."""
+
+
 @dataclass
 class Straight:
     """Statements that run once: what they read from before, and what they leave to later parts."""
@@ -81,18 +85,23 @@ class Map:
 
 
 def kernelize(program: Program, names: Names, every: bool,
-              worth: Callable[[Map], bool] | None = None) -> list[Straight | Map] | None:
+              worth: Callable[[Map], bool] | None = None, notes: list[tuple[For, str]] | None = None
+              ) -> list[Straight | Map] | None:
     """The parts, or None where no loop is a map. `every`: also the loops that the user wrote as `for`. `worth`: which
-    maps to cut out, the others stay loops."""
+    maps to cut out, the others stay loops. `notes`: takes every map that the user wrote, with why it stays a loop."""
     if any(isinstance(s, Do) for s in walk(program.body)):
+        if notes is not None:
+            notes += [(s, "something is printed") for s in walk(program.body) if isinstance(s, For) and s.mapped]
         return None
     parts: list[Straight | Map] = []
     current: Block = []
     for k, s in enumerate(program.body):
         found = None
         if isinstance(s, For) and (s.mapped or (every and _worth_fusing(s))):
-            found = _map(s, current, program, names, _live(program, k + 1))
-        if found is None or (worth is not None and not worth(found)):
+            found = _found(s, current, program, names, _live(program, k + 1), worth, notes)
+        if found is None:
+            if notes is not None and not (isinstance(s, For) and s.mapped):
+                notes += [(x, "it is inside a branch or a loop") for x in walk([s]) if isinstance(x, For) and x.mapped]
             current.append(s)
             continue
         literal = {v for v, e in found.starts.items() if isinstance(e, gast.Constant)}
@@ -103,6 +112,21 @@ def kernelize(program: Program, names: Names, every: bool,
         return None
     parts.append(Straight(current))
     return parts if _connected(parts, program) else None
+
+
+def _found(s: For, before: Block, program: Program, names: Names, after: set[str],
+           worth: Callable[[Map], bool] | None, notes: list[tuple[For, str]] | None) -> Map | None:
+    """The map that a loop is, or None and a note."""
+    why, found = "", None
+    try:
+        found = _map(s, before, program, names, after)
+    except Dependent as problem:
+        why = problem.args[0]
+    if found is not None and worth is not None and not worth(found):
+        found, why = None, "small"
+    if notes is not None and s.mapped:
+        notes.append((s, why))
+    return found
 
 
 def _worth_fusing(s: For) -> bool:
@@ -160,32 +184,41 @@ def _certain(block: Block) -> set[str]:
     return definite(block)
 
 
-def _map(s: For, before: Block, program: Program, names: Names, after: set[str]) -> Map | None:
+def _shown(v: str) -> str:
+    return f"`{v}`"
+
+
+def _map(s: For, before: Block, program: Program, names: Names, after: set[str]) -> Map:
     """The loop as a map, if its trips are independent."""
     body = _copied(s.body)
     if s.step != 1 or _leaves(body) or any(isinstance(x, Do) for x in walk(body)):
-        return None
+        raise Dependent("it is left early, printed from, or does not go up by one")
     live: set[str] = set()
     for x in reversed(body):
         live = live_before(x, live)
     changed = assigned(body)
     if s.var in changed or s.var in after:
-        return None
+        raise Dependent(f"{s.var} is read after it")
     carried = changed & live
     sums = sorted(carried)
-    if not all(_is_sum(v, body, program.kinds[v]) for v in sums) or (changed - carried) & after:
-        return None
+    for v in sums:
+        if not _is_sum(v, body, program.kinds[v]):
+            raise Dependent(f"{_shown(v)} goes from one item to the next, and not as a sum")
+    if (changed - carried) & after:
+        raise Dependent(f"{_shown(min((changed - carried) & after))} is what the last item left")
     stores = _stores(body, changed, s.var)
     if stores is None:
-        return None
+        raise Dependent("an item writes into an array that other items see")
     plain = {a for a in stores if _once(a, body, program.kinds[a])}
     made = {a: e for a in stores if (e := _allocation(a, before)) is not None}
-    if len(made) != len(stores) or (not sums and not made):
-        return None
+    if len(made) != len(stores):
+        raise Dependent("an item writes into an array that is not made anew just before")
+    if not sums and not made:
+        raise Dependent("nothing comes of it")
     for a, e in made.items():
         if a in changed or changed & set(names_in(e)) or any(
                 isinstance(x, Let) and x.name in set(names_in(e)) for x in before[_place(a, before):]):
-            return None
+            raise Dependent(f"{_shown(a)} is made of what changes before it is filled")
     live -= set(made)
     starts = {v: _start(v, before) or name(v) for v in sums}
     kinds: dict[str, Kind] = {**program.kinds, s.var: Scalar("int64")}
@@ -196,7 +229,7 @@ def _map(s: For, before: Block, program: Program, names: Names, after: set[str])
             y = names.fresh("row" if kinds[a].ndim > 1 else "y")        # type: ignore[union-attr]
             begun = beginning(made[a], kinds[a])                        # type: ignore[arg-type]
             if begun is None:
-                return None
+                raise Dependent(f"{_shown(a)} is made in a way that does not tell the shape of its rows")
             entries.append(Let(y, begun[0]))
             kinds[y] = begun[1]
             live |= set(names_in(begun[0])) & set(program.kinds)

@@ -13,7 +13,7 @@ MOST_CHUNKS = 64                # a bound on threads that a map can use, and on 
 LEAST_WORK = 5_000.0            # nanoseconds of a chunk
 MEMORY = 1 << 23                # numbers in all accumulators together (64 MiB)
 WORTH_THREADS = 40_000.0        # nanoseconds of a map; a launch costs about 2000
-WORTH_COMPILING = 5e6           # nanoseconds of compiled work: some tenths of a second in Python
+WORTH_COMPILING = 1e6           # nanoseconds of compiled work: a tenth of a second in Python
 
 
 class ItemFailed(Exception):
@@ -101,7 +101,7 @@ class Launcher:
         if self.compiled is None:
             try:
                 self.compiled = self.make()
-                return self.compiled(*args)
+                return self.checked(*args)
             except ItemFailed:
                 raise
             except Exception as problem:
@@ -112,4 +112,18 @@ class Launcher:
                 warnings.warn(f"a map is run by Python, one item after the other: Numba cannot compile it ({reason})",
                               TransadPerformanceWarning, stacklevel=3)
                 return self.plain(*args)
-        return self.compiled(*args)
+        return self.checked(*args)
+
+    def checked(self, *args: Any) -> Any:
+        """The compiled map; by Python where something is not finite, which may be an exception there (`math.log(0.0)`)."""
+        assert self.compiled is not None
+        results = self.compiled(*args)
+        if all(map(_finite, results if isinstance(results, tuple) else (results,))) and all(
+                map(_finite, args[self.arrays:])):
+            return results
+        return self.plain(*args)
+
+
+def _finite(value: Any) -> bool:
+    with np.errstate(all="ignore"):
+        return value is None or bool(np.isfinite(np.sum(value)))

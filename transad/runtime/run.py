@@ -31,6 +31,11 @@ class Back:
     def __del__(self) -> None:
         self._sweep.forget()       # Vars and tape refer to each other: the memory would wait for the garbage collector
 
+    @property
+    def length(self) -> int:
+        """How many operations were noted."""
+        return len(self._sweep.tape)
+
     def __call__(self, cotangent: Any) -> list[Any]:
         from .backward import gradients
         if live():
