@@ -154,6 +154,10 @@ def recurrence(xs, a):
     return s
 
 
+def products(ms, w):
+    return sum(map(lambda m: np.sum(np.dot(m, w) ** 2), ms))
+
+
 PROGRAMS = [
     (captured_number, (XS, 1.3)), (gathered, (W3, XS)), (shortest, (XS, YS, 0.7)), (filtered, (XS, 0.7)),
     (nested_generator, (ROWS, V5)), (rows, (ROWS, V5)), (comprehension, (XS, 1.2)), (one_after_another, (XS, 0.3)),

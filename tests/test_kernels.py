@@ -76,6 +76,16 @@ def test_the_same_bits_at_any_number_of_threads():
     np.testing.assert_allclose(d_w, exact, rtol=1e-12)
 
 
+def test_fewer_chunks_where_the_bits_may_depend_on_threads():
+    xs = np.cos(np.arange(20_000.0))
+    w = np.array([0.5, -1.0, 2.0])
+    value, (d_w, d_xs) = transad.value_and_grad(programs.gathered, (0, 1), jit=True)(w, xs)
+    free = transad.value_and_grad(programs.gathered, (0, 1), jit=True, deterministic=False)(w, xs)
+    assert "as_many_as_threads" in chain_of(programs.gathered).text
+    assert free[0] == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(flat(free[1]), flat((d_w, d_xs)), rtol=1e-12)
+
+
 def test_many_python_threads_at_once():
     gradient = transad.value_and_grad(programs.data_dependent_exit, (0, 1), jit=True)
     xs = np.tile(programs.XS, 20)

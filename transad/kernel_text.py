@@ -55,6 +55,7 @@ class _Names:
 class Kernel:
     """One map as text. `slopes`: the inputs that receive a cotangent, in the order in which it is returned."""
 
+    deterministic = True    # the number of chunks depends on sizes only
     inside = True           # an item adds to the cotangents of arrays itself
 
     def __init__(self, label: str, k: int, part: Map, bounds: Bounds, pair: Pair, wanted: list[str], live: list[str],
@@ -322,6 +323,7 @@ class Kernel:
         if part.threaded:
             out += [f"    {w.work} = {self.label}_work{self.k}({', '.join([self.start, self.stop, *part.inputs])})",
                     f"    {w.chunks} = chunk_count({w.n}, {w.work}, {sizes})"]
+            out += [f"    {w.chunks} = as_many_as_threads({w.chunks})"] if spread and not self.deterministic else []
         else:
             out.append(f"    {w.chunks} = 1")
         out += [f"    {w.sums} = np.zeros(({w.chunks}, {len(sums)}))"] if sums else []

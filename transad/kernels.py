@@ -67,7 +67,7 @@ class Chain:
 
 
 def chain(program: Program, wanted: Sequence[str], names: Names, stopped: set[str], jit: bool,
-          mode: str = "auto") -> Chain | None:
+          mode: str = "auto", deterministic: bool = True) -> Chain | None:
     """The program as a chain of kernels, or None where the ordinary pair does as well or is needed.
 
     mode  "reverse": items are differentiated backwards also where few lanes forwards would need no tape"""
@@ -77,7 +77,9 @@ def chain(program: Program, wanted: Sequence[str], names: Names, stopped: set[st
     if parts is None or _redefined(parts, program):
         return None
     try:
-        return _Chain(program, parts, list(wanted), stopped, jit, mode).built()
+        made = _Chain(program, parts, list(wanted), stopped, jit, mode)
+        made.deterministic = deterministic
+        return made.built()
     except (NoKernel, NotTyped):
         return None
 
@@ -113,7 +115,7 @@ class _Chain:
     def __init__(self, program: Program, parts: list[Straight | Map], wanted: list[str], stopped: set[str],
                  jit: bool, mode: str) -> None:
         self.program, self.parts, self.wanted, self.stopped, self.jit = program, parts, wanted, stopped, jit
-        self.mode = mode
+        self.mode, self.deterministic = mode, True
         self.label = program.name
         self.active = {w for w in wanted if carries(program.kinds.get(w))}
         self.names = Names({*program.kinds, *program.constants, *program.parameters, "np", "math", "saved"})
@@ -268,6 +270,7 @@ class _Chain:
         if part.threaded and (pair.taped or marked) and self.mode != "reverse":
             kernel = forward_kernel(*given, self.stopped - marked, self.names)
         kernel = kernel or Kernel(*given)
+        kernel.deterministic = self.deterministic
         self.chunks += kernel.text()
         self.functions += kernel.functions
         self.maps += kernel.entries

@@ -21,7 +21,9 @@ class Options:
     `mode`: auto | forward | reverse; auto takes a forward sweep where the reverse one would keep a tape and
     at most `transad.forward.FEW` numbers are differentiated. `chunk`: how many of them one forward sweep takes, None for
     as many as is good. `parallel`: maps as kernels. `threads`: how many
-    threads a map may use, None for all of Numba's. `without`: names from `OPTIMISATIONS` to leave out."""
+    threads a map may use, None for all of Numba's. `deterministic`: the same bits at any number of threads; without it,
+    arrays that items of a map share get one cotangent for each thread, which may be fewer.
+    `without`: names from `OPTIMISATIONS` to leave out."""
 
     jit: bool = False
     strict: bool = False
@@ -30,6 +32,7 @@ class Options:
     threads: int | None = None
     mode: str = "auto"
     chunk: int | None = None
+    deterministic: bool = True
     without: frozenset[str] = frozenset()
 
     @staticmethod
@@ -44,7 +47,7 @@ class Options:
             raise InvalidArgument(f"mode={mode!r}", instead="mode is 'auto', 'forward' or 'reverse'")
         return Options(bool(given.get("jit", False)), bool(given.get("strict", False)), path,
                        bool(given.get("parallel", True)), given.get("threads"), mode, _lanes(given.get("chunk")),
-                       _left_out(given.get("without", ())))
+                       bool(given.get("deterministic", True)), _left_out(given.get("without", ())))
 
     def refused(self, function: Any, refusal: Any) -> CannotCompile:
         label = getattr(function, "__name__", type(function).__name__)

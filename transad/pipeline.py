@@ -109,7 +109,7 @@ def _kernelize(s: State) -> None:
     if s.options.parallel and not s.recursive:
         leaves = [n for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
         s.chain = chain(s.program, leaves, s.specialiser.names, s.specialiser.stopped, s.options.jit,
-                        s.options.mode)
+                        s.options.mode, s.options.deterministic)
 
 
 def _versions(s: State) -> None:

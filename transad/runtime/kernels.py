@@ -33,6 +33,11 @@ def chunk_count(n: int, work: float, shared: int) -> int:
     return max(chunks, 1)
 
 
+def as_many_as_threads(chunks: int) -> int:
+    """At most one chunk for each thread: fewer accumulators, but bits that depend on the number of threads."""
+    return 1
+
+
 def use_threads(work: float, chunks: int) -> bool:
     """Whether threads are worth their launch."""
     return False
@@ -83,7 +88,8 @@ def summed_chunks(parts: np.ndarray) -> np.ndarray:
 
 
 HELPERS = ("prange", "chunk_count", "use_threads", "scaled", "scaled_array", "scaled_in_place", "added",
-           "summed_chunks", "clear_around", "limit_blas", "release_blas", "ItemFailed")
+           "summed_chunks", "clear_around", "limit_blas", "release_blas", "as_many_as_threads",
+           "ItemFailed")
 
 
 class Launcher:

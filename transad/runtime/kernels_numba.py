@@ -42,6 +42,12 @@ def _thread_count(typingctx):      # type: ignore[no-untyped-def]
 
 
 @register_jitable
+def as_many_as_threads(chunks):      # type: ignore[no-untyped-def]
+    """As in `kernels`."""
+    return min(chunks, max(_thread_count(), 1))      # pyright: ignore[reportCallIssue]
+
+
+@register_jitable
 def use_threads(work, chunks):      # type: ignore[no-untyped-def]
     """Whether threads are worth their launch. (Asked at run time: compiled code is cached for any number of them.)"""
     return chunks > 1 and work > WORTH_THREADS and _thread_count() > 1      # pyright: ignore[reportCallIssue]
@@ -148,5 +154,5 @@ def _summed_chunks(parts):      # type: ignore[no-untyped-def]
     return flat
 
 
-__all__ = ["ItemFailed", "added", "chunk_count", "clear_around", "limit_blas", "prange", "release_blas", "scaled",
-           "scaled_array", "scaled_in_place", "summed_chunks", "use_threads"]
+__all__ = ["ItemFailed", "added", "as_many_as_threads", "chunk_count", "clear_around", "limit_blas", "prange", "release_blas",
+           "scaled", "scaled_array", "scaled_in_place", "summed_chunks", "use_threads"]
