@@ -12,17 +12,17 @@ from transad.rules.scipy_special import unknown
 DEGREE = np.pi / 180.0
 
 
-@partials(sp.tandg, at=[(30.0,), (-70.0,)])
+@partials(sp.tandg, singular=True, at=[(30.0,), (-70.0,)])
 def _(x, *, out):
     return DEGREE * (1.0 + out * out)
 
 
-@partials(sp.cotdg, at=[(30.0,), (-70.0,)])
+@partials(sp.cotdg, singular=True, at=[(30.0,), (-70.0,)])
 def _(x, *, out):
     return -DEGREE * (1.0 + out * out)
 
 
-@partials(sp.inv_boxcox1p, at=[(0.5, 1.3), (0.4, 0.0)])
+@partials(sp.inv_boxcox1p, singular=True, at=[(0.5, 1.3), (0.4, 0.0)])
 def _(x, lmbda):
     base = 1.0 + lmbda * x
     root = np.where(lmbda == 0, np.exp(x), np.exp(np.log(base) / np.where(lmbda == 0, 1.0, lmbda)))
@@ -31,19 +31,19 @@ def _(x, lmbda):
     return root / base, root * on_lmbda
 
 
-@partials(sp.ellipkinc, at=[(0.7, 0.4), (1.2, 0.3)])
+@partials(sp.ellipkinc, singular=True, at=[(0.7, 0.4), (1.2, 0.3)])
 def _(phi, m, *, out):
     delta = np.sqrt(1.0 - m * np.sin(phi) ** 2)
     on_m = sp.ellipeinc(phi, m) / (2 * m * (1 - m)) - out / (2 * m) - np.sin(2 * phi) / (4 * (1 - m) * delta)
     return 1.0 / delta, on_m
 
 
-@partials(sp.ellipeinc, at=[(0.7, 0.4), (1.2, 0.3)])
+@partials(sp.ellipeinc, singular=True, at=[(0.7, 0.4), (1.2, 0.3)])
 def _(phi, m, *, out):
     return np.sqrt(1.0 - m * np.sin(phi) ** 2), (out - sp.ellipkinc(phi, m)) / (2 * m)
 
 
-@partials(sp.agm, at=[(1.5, 0.7), (0.4, 2.0)])
+@partials(sp.agm, singular=True, at=[(1.5, 0.7), (0.4, 2.0)])
 def _(a, b, *, out):
     slope = agm_slope(a, b, out)
     return slope, (out - a * slope) / b
@@ -60,12 +60,12 @@ def agm_slope(a, b, mean):
     return mean * (1.0 / (a + b) - dk * dm / k)
 
 
-@partials(sp.jve, at=[(1.5, 0.7), (2.0, 3.0)])
+@partials(sp.jve, singular=True, at=[(1.5, 0.7), (2.0, 3.0)])
 def _(v, z, *, out):
     return unknown("jve", "v"), 0.5 * (sp.jve(v - 1, z) - sp.jve(v + 1, z))
 
 
-@partials(sp.yve, at=[(1.5, 0.7), (2.0, 3.0)])
+@partials(sp.yve, singular=True, at=[(1.5, 0.7), (2.0, 3.0)])
 def _(v, z, *, out):
     return unknown("yve", "v"), 0.5 * (sp.yve(v - 1, z) - sp.yve(v + 1, z))
 
@@ -75,44 +75,44 @@ def before(n):
     return np.maximum(np.asarray(n, dtype=np.int64) - 1, 0)
 
 
-@partials(sp.eval_hermite, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
+@partials(sp.eval_hermite, singular=True, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
 def _(n, x):
     return None, np.where(n > 0, 2 * n * sp.eval_hermite(before(n), x), 0.0)
 
 
-@partials(sp.eval_hermitenorm, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
+@partials(sp.eval_hermitenorm, singular=True, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
 def _(n, x):
     return None, np.where(n > 0, n * sp.eval_hermitenorm(before(n), x), 0.0)
 
 
-@partials(sp.eval_chebyt, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
+@partials(sp.eval_chebyt, singular=True, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
 def _(n, x):
     return unknown("eval_chebyt", "n"), np.where(n > 0, n * sp.eval_chebyu(n - 1, x), 0.0)
 
 
-@partials(sp.eval_chebyu, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
+@partials(sp.eval_chebyu, singular=True, at=[(3, 0.7), (0, 0.5), (1, -0.4)])
 def _(n, x):
     return unknown("eval_chebyu", "n"), 2.0 * sp.eval_gegenbauer(n - 1, 2.0, x)
 
 
-@partials(sp.eval_gegenbauer, at=[(3, 1.5, 0.7), (0, 1.5, 0.5), (1, 2.0, -0.4)])
+@partials(sp.eval_gegenbauer, singular=True, at=[(3, 1.5, 0.7), (0, 1.5, 0.5), (1, 2.0, -0.4)])
 def _(n, alpha, x):
     return unknown("eval_gegenbauer", "n"), unknown("eval_gegenbauer", "alpha"), np.where(
         n > 0, 2 * alpha * sp.eval_gegenbauer(n - 1, alpha + 1, x), 0.0)
 
 
-@partials(sp.eval_genlaguerre, at=[(3, 1.5, 0.7), (0, 1.5, 0.5), (1, 2.0, 0.4)])
+@partials(sp.eval_genlaguerre, singular=True, at=[(3, 1.5, 0.7), (0, 1.5, 0.5), (1, 2.0, 0.4)])
 def _(n, alpha, x):
     return unknown("eval_genlaguerre", "n"), unknown("eval_genlaguerre", "alpha"), np.where(
         n > 0, -sp.eval_genlaguerre(n - 1, alpha + 1, x), 0.0)
 
 
-@partials(sp.eval_laguerre, at=[(3, 0.7), (0, 0.5), (1, 0.4)])
+@partials(sp.eval_laguerre, singular=True, at=[(3, 0.7), (0, 0.5), (1, 0.4)])
 def _(n, x):
     return unknown("eval_laguerre", "n"), np.where(n > 0, -sp.eval_genlaguerre(n - 1, 1.0, x), 0.0)
 
 
-@partials(sp.bdtr, at=[(2.0, 5, 0.4), (0.0, 3, 0.7)])
+@partials(sp.bdtr, singular=True, at=[(2.0, 5, 0.4), (0.0, 3, 0.7)])
 def _(k, n, p):
     j = np.floor(k)
     return unknown("bdtr", "k"), None, -(n - j) * sp.binom(n, j) * p ** j * (1 - p) ** (n - j - 1)

@@ -10,7 +10,7 @@ from ..errors import MissingRule, Unsupported
 from ..rules.registry import Rule
 from .activity import active_in, deepest, lower
 from .adjoints import adjoint_rule, copied, element, partials_rule, unary
-from .memory import before_write, root_of
+from .memory import before_write, refuse_subclasses, root_of
 from .records import Record, snapshot, store
 from .rule_parts import AdjointParts, PartialParts, adjoint_parts, constant_parts, partial_parts
 from .strided import clear_overlap
@@ -47,8 +47,15 @@ def apply(function: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _kept_whole(rule: Rule, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """Without `overwrite_a=True` and its like: the argument is needed again."""
-    positions = adjoint_parts(rule).overwrites
+    """Without `overwrite_a=True` and its like: the argument is needed again. An `out` given by position gets its name."""
+    parts = adjoint_parts(rule)
+    at = parts.out_position
+    if at is not None and len(args) > at:
+        if args[at] is not None:
+            kwargs = {**kwargs, "out": args[at]}
+        kwargs = {**kwargs, **dict(zip(parts.names[at + 1:], args[at + 1:], strict=False))}
+        args = args[:at]
+    positions = parts.overwrites
     if positions and positions[0] < len(args):
         args = tuple([False if k in positions else a for k, a in enumerate(args)])
     if kwargs and any(name.startswith("overwrite_") for name in kwargs):
@@ -99,6 +106,7 @@ def _apply(function: Callable, rule: Rule, args: tuple, kwargs: dict, stack: lis
         depth = deepest(list(kwargs.values()), stack, limit, depth)
     if depth < 0:
         return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
+    refuse_subclasses(args)
     sweep = stack[depth]
     inner_args = lower(args, depth, stack)
     inner_kwargs = lower(kwargs, depth, stack) if kwargs else kwargs

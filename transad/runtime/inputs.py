@@ -94,8 +94,8 @@ def track(sweep: Sweep, value: Any, what: str, back: dict[int, tuple[Any, Any, A
     back: what the tracked copies of all arguments of the call stand for, shared among them."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         raise InvalidArgument(f"{what} is an array of objects", instead="give an array of floats")
-    if isinstance(value, (np.ma.MaskedArray, np.matrix)):
-        raise InvalidArgument(f"{what} is a {type(value).__name__}", instead="give an ordinary array")
+    if isinstance(value, np.ndarray) and type(value) not in (np.ndarray, np.memmap, np.recarray):
+        raise InvalidArgument(f"{what} is a {type(value).__name__}", instead="give an ordinary array (np.asarray)")
     integers = not any(_is_active_leaf(v, False) for v in leaves_of(value))
     back = {} if back is None else back
     own: list[tuple[Any, Any, Any]] = []
@@ -124,6 +124,7 @@ def track(sweep: Sweep, value: Any, what: str, back: dict[int, tuple[Any, Any, A
         return memo[id(part)]
 
     tracked, places = enter(value)
+    enter = None       # type: ignore[assignment]  # it refers to itself: what it saw would wait for the garbage collector
     return Tracked(sweep, tracked, places, own, back)
 
 
@@ -166,4 +167,6 @@ def returned(sweep: Sweep, value: Any) -> Any:
             memo[id(part)] = rebuilt(part, new)
         return memo[id(part)]
 
-    return leave(value)
+    result = leave(value)
+    leave = None       # type: ignore[assignment]  # as above
+    return result

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import Unsupported
 from .sweep import Sweep, live
 
-__all__ = ["Handle", "Shadows", "before_write", "is_active", "root_of", "save"]
+__all__ = ["Handle", "Shadows", "before_write", "is_active", "refuse_subclasses", "root_of", "save"]
 
 
 def root_of(array: np.ndarray) -> np.ndarray:
@@ -30,6 +30,15 @@ def root_of(array: np.ndarray) -> np.ndarray:
         else:
             base = getattr(base, "base", None)       # the interface objects of as_strided
     return array
+
+
+def refuse_subclasses(values: Any) -> None:
+    """Refuse arrays whose class may give the operations another meaning (masked arrays, matrices, classes of users)."""
+    for value in values:
+        kind = type(value)
+        if kind is not np.ndarray and kind is not np.memmap and isinstance(value, np.ndarray):
+            raise Unsupported(f"an array of the class {kind.__name__}, whose operations may mean something else",
+                              instead="convert it with np.array(x) (and multiply by the mask) first")
 
 
 def is_active(sweep: Sweep, array: np.ndarray) -> bool:

@@ -157,6 +157,8 @@ class AdjointParts:
         self.names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self.overwrites = [k for k, name in enumerate(self.names) if name.startswith("overwrite_")]
         self.rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        self.out_position = self.names.index("buffer") if "buffer" in self.names else (
+            len(self.names) if self.rest is None else None)
         read = [_names_read(f.__code__) if isinstance(f, types.FunctionType) else None for f in functions]
         self._read = None if None in read else set().union(*read)  # type: ignore[arg-type]
         self.reads_out = self._read is None or "out" in self._read
