@@ -54,6 +54,11 @@ def forward(function, program, expected, errors):
     tangents = tuple(unflat(a, np.ones(len(flat(a)))) if leaves(a) else None for a in args)
     y, dy = transad.jvp(function, args, tangents)
     close("jvp", np.array([np.sum(expected)]), np.array([np.dot(weights(y), flat(dy))]), np.sum(errors))
+    if isinstance(y, float):
+        argnums = tuple(k for k, a in enumerate(program.args) if leaves(a))
+        for chunk in (None, 1):
+            found = transad.grad(function, argnums, mode="forward", chunk=chunk)(*copy.deepcopy(program.args))
+            close("forward gradient", expected, flat(found), errors)
 
 
 @pytest.mark.parametrize(("path", "switch"), CELLS, ids=[f"{p}-{s}" for p, s in CELLS])

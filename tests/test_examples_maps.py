@@ -30,5 +30,7 @@ def test_sir_sweep(tmp_path):
 
 def test_exponential_likelihood(tmp_path):
     out = run(EXAMPLES / "exponential_likelihood.py", cwd=tmp_path)
+    ratio = float(re.search(r"forward in the map.* ([\d.]+) x", out).group(1))
+    assert ratio > 76.0, out                      # against the interpreted reverse sweep
     constant = float(re.search(r"constant\s+(-?\d+\.\d+)", out).group(1))
     assert abs(constant - 0.2873) < 0.001, out
