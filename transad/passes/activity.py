@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from transad.ir import Block, For, If, Let, Move, Program, Store, While
-from transad.kinds import Array, Scalar
+from transad.kinds import Array, Scalar, kind_of
 from transad.nodes import gast
 from transad.passes.duals import inputs_of, is_marked
 from transad.passes.regions import Regions
+from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import base
 from transad.quote import Node, names_in, rebuilt
 
@@ -41,10 +42,19 @@ def activity(program: Program, found: Regions, wanted: set[str], stopped: Iterab
     while True:
         before = len(active)
         walker.block(program.body)
+        for result in program.results:
+            walker.refuse_complex(_kind_of_value(result, program), carriers(result))
         roots = {found.find(v) for v in active if v in found.parent}
         active |= {v for v in found.parent if found.find(v) in roots}
         if len(active) == before:
             return active
+
+
+def _kind_of_value(e: Node, program: Program) -> object:
+    """The kind of a result; of an expression, complex if one of its parts is."""
+    parts = [n for n in gast.walk(e) if isinstance(n, gast.Name | gast.Constant)]
+    kinds = [program.kinds.get(base(n.id)) if isinstance(n, gast.Name) else kind_of(n.value) for n in parts]
+    return next((k for k in kinds if k is not None and k.dtype.startswith("complex")), None)
 
 
 def used_as_number(program: Program, found: Regions, integers: set[str]) -> bool:
@@ -64,8 +74,16 @@ class _Activity:
         self.program, self.regions, self.active, self.stopped = program, found, active, stopped
         self.integers = integers
 
+    def refuse_complex(self, kind: object, sources: list[str]) -> None:
+        """A complex number that depends on an active one has a derivative, which these sweeps would leave out."""
+        if isinstance(kind, Scalar | Array) and kind.dtype.startswith("complex") and not self.integers and any(
+                v in self.active for v in sources):
+            raise NotTyped("complex numbers that depend on a differentiated argument")
+
     def mark(self, version: str, sources: list[str]) -> None:
         kind = self.program.kinds.get(base(version))
+        if base(version) not in self.stopped:
+            self.refuse_complex(kind, sources)
         if base(version) not in self.stopped and (carries(kind) or self.integers):
             if any(v in self.active for v in sources):
                 self.active.add(version)

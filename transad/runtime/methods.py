@@ -296,7 +296,7 @@ def get_attribute(obj: Any, name: str) -> Any:
         return obj.__dict__[name]
     if found is None and isinstance(_class_attribute(kind, "__getattr__"), types.FunctionType):
         try:
-            return object.__getattribute__(obj, name)
+            return (type if isinstance(obj, type) else object).__getattribute__(obj, name)
         except AttributeError:
             return call(_class_attribute(kind, "__getattr__"), obj, name)
     return getattr(obj, name)
