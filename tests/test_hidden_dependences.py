@@ -51,3 +51,20 @@ def test_printing_is_free_and_other_texts_are_read():
         assert message and float("inf") > x
         return scale * x * len(message)
     assert grad(f)(1.75) == 2.5 * len("x = 1.75, in percent 175.000")
+
+
+def test_a_masked_copy_between_overlapping_parts_is_refused():
+    """NumPy reads what it has already overwritten there."""
+    def f(x):
+        a = np.zeros(8)
+        a[4] = x
+        np.copyto(a[::2], a[1:5], where=a[::2] > -1.0)
+        return np.sum(a)
+    with pytest.raises(TransadError, match="overlapping parts"):
+        grad(f)(1.5)
+
+    def apart(x):
+        a = np.array([x, 2.0 * x, 3.0, 4.0])
+        np.copyto(a[2:], a[:2], where=np.array([True, False]))
+        return a[2] * a[3]
+    assert grad(apart)(1.5) == 4.0

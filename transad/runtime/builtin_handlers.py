@@ -231,6 +231,10 @@ TYPE_HANDLERS.update({operator.itemgetter: _itemgetter, operator.attrgetter: _at
 
 # NumPy functions that write, iterate or take functions
 
+def _layout(a: np.ndarray) -> tuple:
+    return a.__array_interface__["data"][0], a.shape, a.strides
+
+
 @handles(np.copyto)
 def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if not np.can_cast(np.asarray(lower(src, 0, live())).dtype, dst.dtype, casting):  # type: ignore[arg-type]
@@ -239,6 +243,9 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
         write(src, dst, Ellipsis)
     else:
         mask = np.broadcast_to(where, dst.shape)
+        if isinstance(src, np.ndarray) and np.shares_memory(dst, src) and _layout(dst) != _layout(src):
+            raise Unsupported("np.copyto with a mask between overlapping parts of an array: NumPy copies in an order of its own",
+                              instead="copy first: np.copyto(dst, src.copy(), where=mask)", place=user_place())
         write(load(call(np.broadcast_to, src, dst.shape), mask), dst, mask)
 
 
