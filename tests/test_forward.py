@@ -218,3 +218,136 @@ def test_cotangents_of_two_maps_are_differentiated_again():
         return sum([sum(row) for row in table[:2]]) + sum(table[2]) - 3.0 * x
     _, back = transad.pullback(f, 2.0)
     assert back(1.0) == (6.0,) and transad.grad(lambda u: back(u)[0])(0.7) == 6.0
+
+
+# -- nesting ----------------------------------------------------------------------------------------------------------
+def cube_with_loop(x):
+    y = x
+    for _ in range(2):
+        y = y * x
+    return y
+
+
+def test_third_order_by_every_order_of_modes():
+    def forwards(f):
+        return lambda x: transad.jvp(f, (x,), (1.0,))[1]
+
+    def gradient(f):
+        return transad.grad(f)
+    for first in (forwards, gradient):
+        for second in (forwards, gradient):
+            assert second(first(cube_with_loop))(2.0) == pytest.approx(12.0)
+            for third in (forwards, gradient):
+                assert third(second(first(math.sin)))(0.5) == pytest.approx(-math.cos(0.5))
+                assert third(second(first(cube_with_loop)))(2.0) == pytest.approx(6.0)
+
+
+def test_hessian_inside_a_gradient():
+    def trace(p):
+        return np.trace(transad.hessian(lambda v: np.sum(v ** 4))(p))
+    np.testing.assert_allclose(transad.grad(trace)(np.array([1.0, 2.0])), [24.0, 48.0])
+    along = transad.grad(lambda p: np.sum(transad.hvp(lambda v: np.sum(v ** 3), (p,), (p,))))
+    np.testing.assert_allclose(along(np.array([1.0, 2.0])), [12.0, 24.0])
+
+
+def test_inner_functions_capture_outer_variables():
+    assert transad.grad(lambda x: transad.grad(lambda y: x * y * y)(x))(3.0) == 12.0
+    assert transad.grad(lambda x: x * transad.grad(lambda y: x * y)(2.0))(3.0) == 6.0
+    assert transad.jvp(lambda x: transad.jvp(lambda y: x * y * x, (5.0,), (1.0,))[1], (3.0,), (1.0,)) == (9.0, 6.0)
+    assert transad.grad(lambda x: transad.jacfwd(lambda v: v * x)(np.ones(2))[0, 0])(4.0) == 1.0
+    assert transad.jvp(lambda x: transad.grad(lambda y: math.sin(x) * y)(1.0), (0.3,), (2.0,))[1] == pytest.approx(
+        2.0 * math.cos(0.3))
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse", "auto"])
+def test_modes_nest(mode):
+    inner = transad.grad(cube_with_loop, mode=mode)
+    assert transad.grad(lambda x: inner(x) * x, mode="reverse")(2.0) == pytest.approx(36.0)
+    assert transad.grad(inner, mode="forward")(2.0) == pytest.approx(12.0)
+
+
+# -- more inputs than lanes -------------------------------------------------------------------------------------------
+def filtered(x, c):
+    s, h = 0.0, 1.0
+    for i in range(len(x)):
+        h = 0.3 * h + x[i] * c
+        s += math.log(h) * x[i]
+    return s
+
+
+@pytest.mark.parametrize("options", [{}, {"chunk": 3}, {"chunk": 1}, {"path": "recorded"}, {"jit": True, "chunk": 4}])
+def test_gradient_in_several_sweeps(options):
+    x = np.linspace(0.5, 2.0, 40)
+    expected = transad.grad(filtered, (0, 1), mode="reverse")(x, 1.3)
+    found = transad.grad(filtered, (0, 1), mode="forward", **options)(x, 1.3)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-10)
+    assert found[1] == pytest.approx(expected[1]) and type(found[1]) is float
+
+
+def test_forward_gradient_of_what_is_not_typed_and_what_writes():
+    assert transad.grad(lambda d: d["x"] * d["y"], mode="forward")({"x": 2.0, "y": 3.0}) == {"x": 3.0, "y": 2.0}
+    assert transad.value_and_grad(lambda x: (x * x, "aux"), has_aux=True, mode="forward")(3.0) == ((9.0, "aux"), 6.0)
+
+    def writes(x):
+        x[0] *= 2.0
+        return np.sum(x * x)
+    x = np.ones(20)
+    y, g = transad.value_and_grad(writes, mode="forward")(x)
+    assert (y, x[0], g[0], g[1]) == (23.0, 2.0, 8.0, 2.0)
+    with pytest.raises(transad.CannotCompile):
+        transad.grad(lambda d: d["x"], mode="forward", jit=True)({"x": 2.0})
+    with pytest.raises(transad.InvalidArgument, match="chunk=0"):
+        transad.grad(filtered, chunk=0)
+    with pytest.raises(transad.NotScalar):
+        transad.grad(lambda x: x * 2.0, mode="forward")(np.ones(3))
+
+
+@pytest.mark.parametrize("chunk", [None, 2, 100])
+def test_jacobians_and_hessians_by_chunks(chunk):
+    def wide(v, k):
+        return v[:, None] * v * k
+    v = np.array([1.0, 2.0, 3.0])
+    expected = transad.jacrev(wide, (0, 1))(v, 2.0)
+    for verb in (transad.jacfwd, transad.jacobian):
+        for found, known in zip(verb(wide, (0, 1), chunk=chunk)(v, 2.0), expected, strict=True):
+            np.testing.assert_allclose(found, known)
+
+    def quadratic(v, w):
+        return np.sum(np.exp(v) * v ** 2 * np.dot(w, v))
+    w = np.arange(9.0).reshape(3, 3) / 9.0
+    blocks = transad.hessian(quadratic, (0, 1), chunk=chunk)(v, w)
+    general = transad.jacobian(transad.grad(quadratic, (0, 1), path="recorded"), (0, 1))(v, w)
+    for a, b in zip(blocks, general, strict=True):
+        for found, known in zip(a, b, strict=True):
+            np.testing.assert_allclose(found, known, rtol=1e-9)
+
+
+def test_sparse_jacobians():
+    def banded(v):
+        out = v * v
+        out[:-1] += 3.0 * v[1:]
+        return out
+    v = np.arange(1.0, 31.0)
+    pattern = np.eye(30) + np.eye(30, k=1)
+    found = transad.jacobian(banded, sparsity=pattern)(v)
+    np.testing.assert_allclose(found.toarray(), transad.jacrev(banded)(v))
+    assert found.nnz == 59
+
+    def gathered(v):                       # one full row: pullbacks of groups of rows
+        out = v * v
+        out[0] = np.sum(v)
+        return out
+    full = np.eye(30)
+    full[0] = 1.0
+    np.testing.assert_allclose(transad.jacobian(gathered, sparsity=full)(v).toarray(), transad.jacrev(gathered)(v))
+    for wrong in (np.eye(30), np.eye(29)):
+        with pytest.raises(transad.InvalidArgument):
+            transad.jacobian(banded, sparsity=wrong)(v)
+
+
+def test_check_grads_on_both_back_ends():
+    transad.check_grads(filtered, (np.array([0.5, 0.8]), 1.3), jit=(False, True))
+    with pytest.raises(AssertionError):
+        transad.check_grads(lambda x: x * transad.stop_gradient(x), (1.3,))
+    with pytest.raises(transad.CannotCompile):
+        transad.check_grads(lambda d: d["x"] ** 2, ({"x": 2.0},), jit=True)
