@@ -125,7 +125,9 @@ def _integers(s: State) -> None:
     integers = {f"{n}@0" for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)
                 if not s.program.kinds[n].real}
     if integers and used_as_number(s.program, regions(s.program), integers):
-        raise NotTyped("a differentiated argument is an integer that is used as a number")
+        given = ", ".join(sorted(n.removesuffix("@0") for n in integers))
+        raise NotTyped(f"a differentiated argument is an integer that is used as a number ({given}); give a float, or leave "
+                       f"it out of argnums")
 
 
 def _recursion(s: State) -> None:
