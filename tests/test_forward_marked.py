@@ -206,3 +206,15 @@ def test_many_inputs_are_worth_a_warning(path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         transad.grad(lambda v: total(v), path=path)(np.ones(3))
+
+
+def test_explain_says_which_mode_and_why():
+    from transad.explain import explained
+    from transad.plan import planned
+    total = transad.fwddiff(lambda v: np.sum(v * v))
+
+    def f(v):
+        return total(v) * v[0]
+    text = explained(planned(f, (np.ones(3),), options={"mode": "forward", "chunk": 4}))
+    assert 'mode="forward"' in text and "4 directions" in text
+    assert "marked fwddiff, but is differentiated in reverse" in text and "array v" in text

@@ -127,6 +127,15 @@ def _typed(plan: Plan) -> list[str]:
         from transad.forward import FEW
         out.append(f"  with at most {FEW} numbers to differentiate, grad takes a forward sweep without tapes where it can\n"
                    "    be emitted (mode=\"reverse\" turns that off)")
+    if plan.state.options.mode == "forward":
+        from transad.forward_code import MOST
+        from transad.sweeps import CHUNK
+        out.append(f"  mode=\"forward\": grad runs no reverse sweep; up to {MOST} numbers take one sweep where it can be emitted,\n"
+                   f"    more take several of {plan.state.options.chunk or CHUNK} directions each (chunk=)")
+    if plan.state.unmarked[0]:
+        label, array = plan.state.unmarked
+        out.append(f"  {label} is marked fwddiff, but is differentiated in reverse"
+                   + (f": it reads the array {array}, one sweep for each element" if array else ""))
     if pair.writes:
         out.append("  it writes into an argument: arguments that share memory with each other go to the recorded path")
     return out
