@@ -130,7 +130,7 @@ def _typed(plan: Plan) -> list[str]:
     if plan.state.options.mode == "forward":
         from transad.forward_code import MOST
         from transad.sweeps import CHUNK
-        out.append(f"  mode=\"forward\": grad runs no reverse sweep; up to {MOST} numbers take one sweep where it can be emitted,\n"
+        out.append(f"  mode=\"forward\": grad runs no reverse sweep; up to {MOST} numbers take one sweep where that can be,\n"
                    f"    more take several of {plan.state.options.chunk or CHUNK} directions each (chunk=)")
     if plan.state.unmarked[0]:
         label, array = plan.state.unmarked
