@@ -1,7 +1,6 @@
 """Every form in which a map is written, each as a small function of arrays and numbers.
 
-`FORMS` holds `(function, arguments, kernel)`: the arguments are all differentiated; `kernel` says whether the map is
-compiled (with `jit=True`, and without it where it is large).
+`FORMS` holds `(function, arguments)`; the arguments are all differentiated.
 """
 from __future__ import annotations
 

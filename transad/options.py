@@ -41,6 +41,9 @@ class Options:
         if unknown:
             raise InvalidArgument(f"unknown option {sorted(unknown)[0]!r}",
                                   instead=f"the options are {', '.join(sorted(_KNOWN))}")
+        if given.get("store"):
+            raise InvalidArgument("store=True: the items of a map are always computed again in the reverse sweep",
+                                  instead="leave it out; fwddiff(f, store=True) keeps the slopes of one function")
         path = given.get("path") or os.environ.get("TRANSAD_PATH", "auto")
         mode = given.get("mode") or "auto"
         if mode not in ("auto", "forward", "reverse"):

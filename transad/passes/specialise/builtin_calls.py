@@ -16,6 +16,7 @@ from transad.passes.specialise.values import (
     Lst,
     NotTyped,
     Obj,
+    Partial,
     Record,
     Table,
     Tup,
@@ -129,6 +130,12 @@ def _transad_map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node
     made = s.listed(mapped, node)
     return Tup([s.joined(c, node) if isinstance(c, Lst) else c for c in made.columns.items]) if isinstance(
         made, Table) else made.array
+
+
+def _partial(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    """`functools.partial(f, ...)`: its arguments are those of now."""
+    return Partial(args[0], [s.parameter(a, "fixed", keeps=True) for a in args[1:]],
+                   {k: s.parameter(v, k, keeps=True) for k, v in keywords.items()})
 
 
 def _filter(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
@@ -303,6 +310,7 @@ BUILTINS: dict[Any, Any] = {
     sum: _sum, builtins.min: _extreme("<"), builtins.max: _extreme(">"), abs: _abs, float: _float, int: _int,
     bool: _bool, pow: _pow, round: _round, print: _print, isinstance: _isinstance, list: _sequence(list),
     tuple: _sequence(tuple), any: _any_all(True), all: _any_all(False), functools.reduce: _reduce,
+    functools.partial: _partial,
     transad_map: _transad_map}
 
 __all__ = ["BUILTINS", "Array", "Scalar"]

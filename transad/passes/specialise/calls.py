@@ -22,6 +22,7 @@ from transad.passes.specialise.values import (
     NotTyped,
     Obj,
     Part,
+    Partial,
     Record,
     Tup,
     Val,
@@ -55,6 +56,8 @@ class Calls(Part):
             return self.inline(function, args, keywords, node)
         if isinstance(function, Method):
             return self.call_method(function, args, keywords, node)
+        if isinstance(function, Partial):
+            return self.call_value(function.function, [*function.args, *args], function.keywords | keywords, node, hint)
         if isinstance(function, Marked):
             return self.call_marked(function, args, keywords, node)
         if isinstance(function, Record):

@@ -115,6 +115,26 @@ class Lists(Part):
             line=self.line)], []))
         return Tup([Table(c, v.length) if isinstance(c, Tup) else c for c in v.columns.items], list)
 
+    def np_fromiter(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+        """All items of an iterator; a count has to be that of the items."""
+        given = dict(zip(("iterable", "dtype", "count"), args, strict=False)) | keywords
+        it, count = given.pop("iterable"), given.pop("count", None)
+        it = it if isinstance(it, Iter) else self.iter_of(it, node)
+        if it.length is None or (count is not None and show(count.expr) != show(it.length())):
+            raise NotTyped("np.fromiter of so many items of an iterator", node)
+        return self.np_array([self.collected(it, node)], given, node)
+
+    def np_stack(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
+        """A list of arrays as rows of a new one."""
+        axis = args[1] if len(args) > 1 else keywords.get("axis")
+        if (axis is not None and getattr(axis, "const", None) != 0) or set(keywords) - {"axis"} or not isinstance(
+                args[0], Lst):
+            raise NotTyped("np.stack of anything but a list made at run time, along the first axis", node)
+        rows = args[0].array
+        self.emit(ir.If(expr("len(a) == 0", a=rows.expr), [ir.Exit("raise", self.raised(
+            ValueError, [constant("need at least one array to stack")]), line=self.line)], []))
+        return self.let("a", Val(call("np.copy", rows.expr), rows.kind))
+
     def best_item(self, v: Any, sign: str, node: Node) -> Val:
         """`min` and `max` of an iterable: the first of the best items."""
         array = self.iter_of(v, node) if not isinstance(v, Iter) else None

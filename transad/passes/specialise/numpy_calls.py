@@ -47,7 +47,8 @@ class NumpyCalls(ArrayMethods):
     def call_written(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         short = f.split(".")[-1]
         args = [self.as_array(a, node) if isinstance(a, Tup | Lst | Table | Iter) and short not in (
-            "array", "asarray", "zeros", "ones", "empty", "full", "reshape", "shape", "size") and f not in SEQUENCES else a
+            "array", "asarray", "fromiter", "stack", "zeros", "ones", "empty", "full", "reshape", "shape", "size"
+            ) and f not in SEQUENCES else a
             for a in args]
         if "out" in keywords:
             return self.call_out(f, args, keywords, node)

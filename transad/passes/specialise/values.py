@@ -97,6 +97,15 @@ class Span:
 
 
 @dataclass
+class Partial:
+    """A function with some of its arguments."""
+
+    function: Any
+    args: list[Any]
+    keywords: dict[str, Any]
+
+
+@dataclass
 class Method:
     """A method that has not been called yet."""
 
