@@ -64,7 +64,7 @@ class Phi:
 @dataclass(eq=False)
 class For(Statement):
     """`for var in range(start, stop, step)`; nothing in the body assigns `var`. `mapped`: the trips are the items of a
-    map, a comprehension or a `prange`."""
+    map, a comprehension or a `prange`; `library`: it is in place of a NumPy function, which runs in one thread."""
 
     var: str
     start: Node
@@ -73,6 +73,7 @@ class For(Statement):
     body: Block
     phis: list[Phi] = field(default_factory=list)
     mapped: bool = field(default=False, kw_only=True)
+    library: bool = field(default=False, kw_only=True)
 
 
 @dataclass(eq=False)

@@ -97,7 +97,7 @@ def kernelize(program: Program, names: Names, every: bool,
     current: Block = []
     for k, s in enumerate(program.body):
         found = None
-        if isinstance(s, For) and (s.mapped or (every and _worth_fusing(s))):
+        if isinstance(s, For) and not s.library and (s.mapped or (every and _worth_fusing(s))):
             found = _found(s, current, program, names, _live(program, k + 1), worth, notes)
         if found is None:
             if notes is not None and not (isinstance(s, For) and s.mapped):

@@ -182,7 +182,7 @@ def _accepted(call: str, label: str, values: list[Any]) -> bool:
     space: dict[str, Any] = {"np": np, "math": math, "cmath": cmath}
     try:
         exec(compile(text, file, "exec"), space)
-        return planned(space["f"], tuple(values)).path == "typed"
+        return planned(space["f"], tuple(values), options={"jit": True}).path == "typed"
     except (SyntaxError, TransadError):
         return False
 

@@ -67,7 +67,8 @@ class Shapes(Part):
                 return None
         if isinstance(e, gast.BinOp | gast.UnaryOp | gast.Call):
             arrays = {n for n in names_in(e) if isinstance(self.program.kinds.get(base(n)), Array)}
-            if len(arrays) == 1 and not any(isinstance(n, gast.Subscript | gast.Attribute) for n in gast.walk(e)):
+            made = any(n in ZEROS and not n.endswith("_like") for n in names_in(e))      # may stretch the array
+            if len(arrays) == 1 and not made and not any(isinstance(n, gast.Subscript | gast.Attribute) for n in gast.walk(e)):
                 array = arrays.pop()
                 same = self.program.kinds[base(array)]
                 kind = self.values.kind(e)

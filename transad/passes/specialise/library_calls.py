@@ -51,8 +51,13 @@ class LibraryCalls(Part):
         before = {k: vars(self)[k] for k in ("frame", "line", "source")}
         held, depth = "at" in vars(self), len(self.calls)
         self.at, self.run_Raise = _stay, _refuse
+        start = len(self.buffer)
         try:
-            return self.inline_source(LIBRARY[f], args, keywords, node)
+            result = self.inline_source(LIBRARY[f], args, keywords, node)
+            for s in ir.walk(self.buffer[start:]):
+                if isinstance(s, ir.For):
+                    s.library = True
+            return result
         except (NotTyped, TypeError) as problem:
             vars(self).update(before)
             del self.calls[depth:]

@@ -13,7 +13,7 @@ def length(v: Any, ord: Any) -> Any:
         s = 0.0
         for i in range(v.shape[0]):
             s += v[i] * v[i]
-        return np.sqrt(s)
+        return np.sqrt(s) if s != 0.0 else 0.0 * s        # at its tip a length has no slope
     if ord == np.inf:
         return np.max(np.abs(v))
     if ord == -np.inf:
@@ -21,7 +21,9 @@ def length(v: Any, ord: Any) -> Any:
     s = 0.0
     for i in range(v.shape[0]):
         s += np.abs(v[i]) ** ord if ord != 1 else np.abs(v[i])
-    return s ** (1.0 / ord) if ord != 1 else s
+    if ord == 1:
+        return s
+    return s ** (1.0 / ord) if s != 0.0 else 0.0 * s
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
