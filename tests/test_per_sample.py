@@ -164,6 +164,18 @@ def test_control_flow_of_the_sample():
     check(branching, (b1[:4], X, Y), 0)
 
 
+def assigns_its_parameter(s, w, x):
+    s *= x[0]
+    if s > 0:
+        s = s + 1.0
+        w = w * x
+    return s * np.sum(w)
+
+
+def test_every_sample_starts_with_the_parameters_that_were_given():
+    check(assigns_its_parameter, (0.7, b1[:4], X[:9]), (0, 1))
+
+
 def outside(w, x, y):
     return w[y] * x[0]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transad.emit import _Lines
-from transad.ir import Block, Do, Exit, For, If, Let, Store, While, expressions, walk
+from transad.ir import Block, Do, Exit, For, If, Let, Store, While, assigned, expressions, walk
 from transad.kinds import Array
 from transad.names import Names
 from transad.nodes import gast
@@ -58,6 +58,8 @@ class _Sample:
         self.i, self.c = self.names.fresh("sample"), self.names.fresh("c")
         self.first, self.last, self.values = (self.names.fresh(v) for v in ("first", "last", "values"))
         self.all = {p: self.names.fresh(f"{p}_all") for p in pair.parameters if p in mapped}
+        changed = assigned(every)           # the next sample starts with what the caller gave
+        self.again = {p: self.names.fresh(f"{p}_given") for p in pair.parameters if p not in mapped and p in changed}
         self.rows = {v: self.names.fresh(f"rows_{v}") for v in wanted}
         self.checked = False
 
@@ -205,16 +207,18 @@ class _Sample:
     # -- the module ------------------------------------------------------------------------------------------------
     def module(self, body: list[str], loops: Buffers) -> SampleText:
         label, pair = self.label, self.pair
-        inputs = [self.all.get(p, p) for p in pair.parameters]
+        inputs = [self.all.get(p) or self.again.get(p, p) for p in pair.parameters]
         given = ", ".join([*inputs, *self.rows.values(), self.values, "failed"])
         head = [f"def {label}_samples({self.first}, {self.last}, {self.c}, {given}):"]
         head += [f"    {p} = {self.item(p, self.first)}" for p in self.all]
+        head += [f"    {p} = {given_}" for p, given_ in self.again.items()]
         head += [f"    {b} = np.empty(({', '.join(shape)},), np.{_dtype(dtype)})"
                  for b, (shape, dtype) in loops.buffers.items()]
         seed = pair.seeds[0]
         head += [f"    {seed} = np.ones(1)"] if self.batched else [f"    {seed} = 1.0"]
         head += [f"    for {self.i} in range({self.first}, {self.last}):"]
         head += [f"        {p} = {self.item(p, self.i)}" for p in self.all]
+        head += [f"        {p} = {given_}" for p, given_ in self.again.items()]
         head += [f"        {seed}[0] = 1.0"] if self.batched else [f"        {seed} = 1.0"]
         risky = self.checked or loops.whole > 0 or not self.fuse
         call = f"{label}_samples"
