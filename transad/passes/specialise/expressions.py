@@ -207,8 +207,6 @@ class Expressions(Part):
                 return _bool((a.value is b.value) == (op == "Is"))
             if any(isinstance(v, Obj) and v.value is None for v in values):
                 return _bool(op == "IsNot")
-            if all(is_scalar(v) and v.kind == BOOL for v in values) and b.const is not UNKNOWN:      # flag is True
-                return a if b.const == (op == "Is") else self.truth_not(a)
             raise NotTyped("`is` on numbers", node)
         if op in ("In", "NotIn") and isinstance(b, Tup) and isinstance(a, Val) and is_scalar(a) and b.items:
             a = self.atom(a)
