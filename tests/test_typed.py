@@ -160,3 +160,16 @@ def test_number_of_ones_and_arrays_made_within_a_trip_compile():
     x = np.array([2.0, 3.0])                  # (2 * 2 + 3) * (3 * 3)
     for options in ({"path": "typed"}, {"jit": True}):
         assert np.allclose(transad.grad(f, **options)(x), [2 * 9.0, 9.0 + 7 * 3.0])
+
+
+def test_variables_called_like_helpers_of_emitted_code():
+    def f(x, gather):
+        summed = 0.0
+        for i in range(len(x)):
+            unbroadcast = x[i] * gather
+            summed += unbroadcast**2
+        ramp = np.where(x > 0, x, summed * x)
+        return np.sum(ramp) + np.sum(x[np.array([0, 0])])
+    x, h = np.array([0.5, -0.3, 1.2]), 1e-6
+    differences = [(f(x + h * e, 1.3) - f(x - h * e, 1.3)) / (2 * h) for e in np.eye(3)]
+    np.testing.assert_allclose(transad.grad(transad.differentiable(f, path="typed"))(x, 1.3), differences, rtol=1e-7)

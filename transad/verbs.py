@@ -127,7 +127,7 @@ class ForwardDiff(_Wrapped):
         from .runtime.sweep import live
         stack = live()
         arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray) and any(active_in(a, s) for s in stack)]
-        many_sweeps(self.__name__, sum(a.size for a in arrays))
+        many_sweeps(getattr(self.__wrapped__, "__name__", "the function"), sum(a.size for a in arrays))
         return call(self.__wrapped__, *args, **kwargs)
 
 

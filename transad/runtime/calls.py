@@ -161,7 +161,7 @@ def _way(function: types.FunctionType) -> str:
         return found[1]
     module = function.__globals__.get("__name__") or ""
     package = module.split(".")[0]
-    if package == "transad":
+    if package == "transad" and not code.co_filename.startswith("<doctest"):      # which is a user's code
         way = "again" if module.startswith(_DIFFERENTIATED_AGAIN) else "native"
     elif is_library(code.co_filename):
         way = "native" if package in _INERT else "library"

@@ -32,7 +32,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
     """Runs the function on abstract values and emits the residual program as it goes."""
 
     def __init__(self, label: str) -> None:
-        self.names = Names({"np", "math", label})
+        self.names = Names({"np", "math", label, *_helpers()})
         self.kinds: dict[str, Kind] = {}
         self.buffer: ir.Block = []
         self.frames: list[Frame] = []
@@ -233,6 +233,13 @@ class _Conflict:
 
     def __init__(self, path: str) -> None:
         self.path = path
+
+
+def _helpers() -> frozenset[str]:
+    """The names of the functions that emitted code calls: no variable may hide them."""
+    from transad.emit import HELPERS
+    from transad.runtime.kernels import HELPERS as OF_KERNELS
+    return frozenset({*HELPERS, *OF_KERNELS})
 
 
 def _before_exit(block: ir.Block, statement: ir.Statement) -> None:

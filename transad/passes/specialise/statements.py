@@ -31,7 +31,7 @@ class Statements(Unset):
             if not frame.inlined:
                 self.rebinds = any(isinstance(n, gast.Nonlocal) for n in gast.walk(plain))
                 self.own = {n.id for n in gast.walk(plain) if isinstance(n, gast.Name)
-                            and not isinstance(n.ctx, gast.Load)} - set(self.kinds)
+                            and not isinstance(n.ctx, gast.Load)} - set(self.kinds) - self.names.taken
                 self.names.taken |= self.own
             self.lowered[key] = (tree, lower_exits(plain, self.names), own_names(plain))
         frame.own = self.lowered[key][2]
