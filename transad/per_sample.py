@@ -193,7 +193,7 @@ class _PerSample:
         spans = [(a, min(a + size, n)) for a in range(0, n, size)]
         if len(spans) > 1 and not quiet:
             try:
-                from tqdm import tqdm
+                from tqdm import tqdm  # pyright: ignore[reportMissingModuleSource]
             except ImportError:
                 return iter(spans)
             return iter(tqdm(spans, desc="samples", delay=2.0, leave=False, disable=None))
