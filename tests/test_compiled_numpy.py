@@ -345,3 +345,22 @@ def test_edges_are_those_of_the_recorded_path(form, as_text):
     z = np.array([2.0, 0.0, 0.5, 0.0])
     want = transad.grad(differentiable(space["f"], path="recorded"))(z)
     np.testing.assert_allclose(differentiable(space["f"], jit=True).grad(z), want, atol=1e-12)
+
+
+@pytest.mark.parametrize("helper", ["reshaped", "shadow_at", "part_of", "replayed_2"])
+def test_numba_keeps_stores_into_the_views_that_helpers_return(helper):
+    """Numba's removal of dead code must not take such a store for one that nobody reads."""
+    from numba.core import ir, ir_utils
+    from numba.core.compiler import run_frontend
+
+    from transad.runtime import typed_numba
+    view_of = getattr(typed_numba, helper)
+
+    def stored(m):
+        a = np.zeros(6)
+        b = view_of(a, 2, 3)
+        b[:, :] = m
+        return a
+    text = run_frontend(stored)
+    ir_utils.dead_code_elimination(text)
+    assert any(isinstance(s, ir.SetItem) for block in text.blocks.values() for s in block.body)

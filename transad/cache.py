@@ -6,6 +6,7 @@ A folder that cannot be written falls back to memory.
 """
 from __future__ import annotations
 
+import functools
 import hashlib
 import linecache
 import os
@@ -34,7 +35,16 @@ def versions() -> str:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             found.append(f"{package} -")
-    return f"python {sys.version_info[0]}.{sys.version_info[1]}, " + ", ".join(found)
+    return f"python {sys.version_info[0]}.{sys.version_info[1]}, " + ", ".join([*found, f"helpers {_helpers()}"])
+
+
+@functools.lru_cache(maxsize=1)
+def _helpers() -> str:
+    """The text of the functions that emitted code calls: they are compiled into what Numba keeps beside it."""
+    where = Path(__file__).parent / "runtime"
+    texts = [(where / f"{m}.py").read_bytes() for m in ("typed", "typed_numba", "kernels", "kernels_numba") if
+             (where / f"{m}.py").is_file()]
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
 
 
 def stored(text: str, label: str, options: str = "") -> str:

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 from numba import njit, types
+from numba.core.errors import TypingError
+from numba.core.ir_utils import alias_func_extensions
 from numba.extending import overload, register_jitable
 
 from transad.runtime import typed
@@ -260,11 +262,8 @@ def _reshaped(a, shape):      # type: ignore[no-untyped-def]
     if a.layout == "C":
         return lambda a, shape: a.reshape(shape)
 
-    def never(a, shape):      # type: ignore[no-untyped-def]
-        if not a.flags.c_contiguous:
-            raise ValueError("reshape of an array that does not lie in memory row by row; copy it first")
-        return np.ascontiguousarray(a).reshape(shape)
-    return never
+    # Numba has no view of another shape for it, and a copy in its place would be written to for nobody.
+    raise TypingError("reshape of an array that may not lie in memory row by row; copy it first: a.copy().reshape(...)")
 
 
 @overload(typed.outer_of)
@@ -285,3 +284,12 @@ def _shadow_at(shadows, number, shape):      # type: ignore[no-untyped-def]
             shadows[number] = np.zeros(shape, shadows[0].dtype)
         return shadows[number]
     return found
+
+
+def _is_a_view(result: str, args: object, alias_map: object, arg_aliases: set[str]) -> None:
+    arg_aliases.add(result)
+
+
+# Numba removes stores into arrays that nobody reads afterwards, and does not know that these return views of others.
+for _function in (typed.reshaped, typed.shadow_at, typed.part_of, typed.replayed_1, typed.replayed_2, typed.replayed_3):
+    alias_func_extensions[_function.__name__, _function.__module__] = _is_a_view
