@@ -15,6 +15,7 @@ from transad.passes.specialise.builtin_calls import BUILTINS
 from transad.passes.specialise.values import (
     Closure,
     Frame,
+    Home,
     Iter,
     Lst,
     Marked,
@@ -215,7 +216,7 @@ class Calls(Part):
                     if x.default is dataclasses.MISSING:
                         raise NotTyped(f"{cls.__name__} misses {x.name}", node)
                     values[x.name] = self.lift(x.default, x.name, node)
-            return Record(cls, {k: self.parameter(v, k) for k, v in values.items()})
+            return Record(cls, {k: self.parameter(v, k) for k, v in values.items()}, Home(self.buffer))
         raise NotTyped(f"objects of the class {cls.__name__} are made here", node)
 
     def call_method(self, m: Method, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:

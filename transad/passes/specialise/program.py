@@ -108,7 +108,9 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
             items = self.detach(self.retained(value).items, frame, path)
             return Tup([self.assign(frame, f"{path}_{k}", v) for k, v in enumerate(items)], value.cls)
         if isinstance(value, Record):
-            return Record(value.cls, {f: self.assign(frame, f"{path}_{f}", v) for f, v in value.fields.items()})
+            if value.home is not None:
+                value.home.bound += 1
+            return Record(value.cls, {f: self.assign(frame, f"{path}_{f}", v) for f, v in value.fields.items()}, value.home)
         return self.retained(value)
 
     def detach(self, items: list[Any], frame: Frame, path: str) -> list[Any]:

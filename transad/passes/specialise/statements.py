@@ -121,6 +121,10 @@ class Statements(Unset):
             owner = self.eval(target.value)
             if not isinstance(owner, Record) or target.attr not in owner.fields:
                 raise NotTyped(f"the attribute {target.attr} is assigned", target)
+            # Followed by value: another name for the object would not see it, nor another path, nor the caller.
+            if owner.home is None or owner.home.bound > 1 or owner.home.block is not self.buffer:
+                raise NotTyped(f"the attribute {target.attr} is assigned of an object that has other names, or in a branch "
+                               "or loop", target)
             path = show_path(target)
             owner.fields[target.attr] = self.assign(self.frame, path, value)
         else:

@@ -81,10 +81,21 @@ class Lazy(Tup):
 
 @dataclass
 class Record:
-    """A dataclass instance or another object whose attributes are tracked one by one."""
+    """A dataclass instance or another object whose attributes are tracked one by one.
+
+    `home`: where it was made and how often it was bound; None for one that came from elsewhere or from several paths."""
 
     cls: type
     fields: dict[str, Any]
+    home: Home | None = None
+
+
+@dataclass(eq=False)
+class Home:
+    """The block in which an object was made, and the number of names and containers that hold it."""
+
+    block: Any
+    bound: int = 0
 
 
 @dataclass
