@@ -12,7 +12,7 @@ import scipy.sparse as sps
 import scipy.sparse.linalg as spl
 import scipy.spatial.distance as sd
 import scipy.stats as st
-from scipy.special import zetac
+from scipy.special import ker, kerp
 
 import transad
 from transad import check_grads, grad, implicit, rules
@@ -138,11 +138,11 @@ rules.partials(objects)(lambda x: 3 * x * x)
 
 
 def test_a_rule_from_outside_and_what_its_absence_says():
-    with pytest.raises(MissingRule, match="zeta") as caught:
-        grad(lambda x: np.sum(zetac(x)))(1 + W)
+    with pytest.raises(MissingRule, match="ker") as caught:
+        grad(lambda x: np.sum(ker(x)))(1 + W)
     assert "@transad.rules.partials" in str(caught.value)
-    rules.partials(zetac)(lambda x: (zetac(x + 1e-6) - zetac(x - 1e-6)) / 2e-6)
-    assert grad(zetac)(2.5) == pytest.approx((zetac(2.5 + 1e-6) - zetac(2.5 - 1e-6)) / 2e-6)
+    rules.partials(ker)(lambda x: kerp(x))
+    assert grad(ker)(2.5) == pytest.approx(kerp(2.5), rel=1e-12)
     with pytest.raises(transad.Unsupported, match="objects"):
         grad(lambda x: np.sum(objects(x)))(W)
 
