@@ -154,7 +154,8 @@ class Statements(Unset):
         slots = {s for (p, *_), s in self.frame.slots.items() if p in simple}
         stores = any(isinstance(t, gast.Subscript) for t in target.elts)
         loads = any(isinstance(n, gast.Subscript) for n in gast.walk(value.expr))
-        return bool(slots & set(names_in(value.expr))) or (stores and loads)
+        attributes = any(isinstance(t, gast.Attribute) for t in gast.walk(target))
+        return attributes or bool(slots & set(names_in(value.expr))) or (stores and loads)
 
     def items_of(self, value: Any, node: Node) -> list[Any]:
         if isinstance(value, Tup):
