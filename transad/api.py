@@ -142,12 +142,7 @@ def _gradients(function: Any, chosen: list[int | str], args: tuple, kwargs: dict
     positions, names = _split(chosen)
     extra = _captured(function) if captured else None
     y, back = run_pullback(function, args, kwargs, positions, names, captured=extra, once=True, options=options)
-    aux = None
-    if has_aux:
-        if not isinstance(y, tuple) or len(y) != 2:
-            raise NotScalar("with has_aux=True the function must return a pair (value, aux)")
-        y, aux = y
-    _scalar_result(y, verb)
+    y, aux = _value_and_aux(y, has_aux, verb)
     one = _one_like(y)
     grads = back((one, None) if has_aux else one)
     count = len(chosen)
@@ -163,13 +158,19 @@ def _forward_gradients(function: Any, chosen: list[int | str], args: tuple, kwar
     if captured:
         raise InvalidArgument("captured=True with mode='forward'", instead="leave out mode, or pass the variables as arguments")
     y, grads = gradients(function, args, kwargs, chosen, options, has_aux)
+    y, aux = _value_and_aux(y, has_aux, verb)
+    return y, aux, grads, {}
+
+
+def _value_and_aux(y: Any, has_aux: bool, verb: str) -> tuple[Any, Any]:
+    """The number that is differentiated, and what came along with it."""
     aux = None
     if has_aux:
         if not isinstance(y, tuple) or len(y) != 2:
             raise NotScalar("with has_aux=True the function must return a pair (value, aux)")
         y, aux = y
     _scalar_result(y, verb)
-    return y, aux, grads, {}
+    return y, aux
 
 
 def _one_like(y: Any) -> Any:

@@ -96,15 +96,20 @@ def substitute(node: Node, replacement: Callable[[Node], Node | None]) -> Node:
     if isinstance(node, gast.Name):
         new = replacement(node)
         return node if new is None else new
+    return mapped(node, lambda child: substitute(child, replacement))
+
+
+def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
+    """`node` with `change` applied to each of its children; itself where none changes."""
     changed: dict[str, Any] = {}
     for field in node._fields:
         value = getattr(node, field, None)
         if isinstance(value, gast.AST):
-            new = substitute(value, replacement)
+            new = change(value)
             if new is not value:
                 changed[field] = new
         elif isinstance(value, list):
-            items = [substitute(v, replacement) if isinstance(v, gast.AST) else v for v in value]
+            items = [change(v) if isinstance(v, gast.AST) else v for v in value]
             if any(a is not b for a, b in zip(items, value, strict=True)):
                 changed[field] = items
     return rebuilt(node, changed) if changed else node

@@ -19,14 +19,13 @@ y = x_i * p_0 + a * p_0 * len(x)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While
 from transad.kinds import FLOAT, Array
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.duals import value_of
-from transad.quote import Node, index, name, rebuilt, show
+from transad.quote import Node, index, mapped, name, show
 
 
 @dataclass
@@ -90,18 +89,7 @@ class _Elements:
             return e
         if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Name) and e.value.id in self.arrays:
             return self.element(e)
-        changed: dict[str, Any] = {}
-        for f in e._fields:
-            v = getattr(e, f, None)
-            if isinstance(v, gast.AST):
-                new = self.use(v)
-                if new is not v:
-                    changed[f] = new
-            elif isinstance(v, list):
-                items = [self.use(x) if isinstance(x, gast.AST) else x for x in v]
-                if any(a is not b for a, b in zip(items, v, strict=True)):
-                    changed[f] = items
-        return rebuilt(e, changed) if changed else e
+        return mapped(e, self.use)
 
     def element(self, e: Node) -> Node:
         """The lane of a load under the item's index or literals."""

@@ -29,7 +29,7 @@ from transad.nodes import gast
 from transad.passes.regions import Regions
 from transad.passes.reverse.scopes import Scope, Scopes
 from transad.passes.reverse.values import Values
-from transad.quote import Node, call, constant, expr, name, rebuilt
+from transad.quote import Node, call, constant, expr, mapped, name
 
 LARGEST = 64                       # elements of an array that becomes numbers
 
@@ -150,18 +150,7 @@ class _Rewrite:
         if found is not None:
             array, k = found
             return constant(self.lengths[array]) if k is None else name(self.parts[array][k])
-        changed: dict[str, Any] = {}
-        for f in e._fields:
-            v = getattr(e, f, None)
-            if isinstance(v, gast.AST):
-                new = self.use(v)
-                if new is not v:
-                    changed[f] = new
-            elif isinstance(v, list):
-                items = [self.use(x) if isinstance(x, gast.AST) else x for x in v]
-                if any(a is not b for a, b in zip(items, v, strict=True)):
-                    changed[f] = items
-        return rebuilt(e, changed) if changed else e
+        return mapped(e, self.use)
 
     def block(self, block: Block) -> Block:
         return [new for s in block for new in self.statement(s)]
