@@ -11,7 +11,7 @@ _KNOWN = {"jit", "strict", "path", "mode", "parallel", "threads", "chunk", "memo
           "without"}
 
 # What the typed path may be told to leave out; the numbers are the same either way.
-OPTIMISATIONS = ("recompute", "counters", "shared_tapes", "snapshots", "take_over", "prune")
+OPTIMISATIONS = ("recompute", "counters", "shared_tapes", "invariants", "snapshots", "take_over", "prune")
 
 
 @dataclass(frozen=True)

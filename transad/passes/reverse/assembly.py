@@ -45,7 +45,7 @@ class Assembly(Recording):
             if p.version in needed:
                 self.before.setdefault(id(p.before), []).append(p)
         for tape in dict.fromkeys(self.available.tapes.values()):
-            self.outer.setdefault(id(tape.loops[0]), []).append(tape)
+            self.outer.setdefault(id(tape.outermost), []).append(tape)
         ends: dict[int, int] = {}
         for s in walk(self.program.body):
             ends[id(s)] = max([self.position.get(id(x), 0) for x in walk([s])])
@@ -59,7 +59,9 @@ class Assembly(Recording):
             self.times.setdefault(base(v), []).append((at, v))
 
     def overwritten(self, v: str) -> bool:
-        """Whether the variable of a saved version holds something else later."""
+        """Whether the variable of a saved version holds something else later: in a loop any other version may."""
+        if self.values.scopes.defined[v].scope.in_loop:
+            return len(self.times[base(v)]) > 1
         at = next(t for t, u in self.times[base(v)] if u == v)
         return any(t > at for t, u in self.times[base(v)] if u != v)
 

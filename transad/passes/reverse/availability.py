@@ -1,9 +1,10 @@
 """How the reverse sweep gets the values it reads: still there, computed again, or from a tape.
 
-A value of the function body is kept in `saved`. A value made in a loop is computed again if that is cheap and needs
-nothing that is not at hand; otherwise the forward sweep records it, one typed tape per value:
+A value of the function body, or one that no loop around it changes, is kept in `saved`. Another value made in a loop is
+computed again if that is cheap and needs nothing that is not at hand; otherwise the forward sweep records it, one typed
+tape per value:
 
-- an array with one axis per loop where the numbers of trips are known before the outermost loop;
+- an array with one axis per loop that changes the value, where the numbers of trips are known before the outermost loop;
 - else a list, turned into an array when the outermost loop ends, read backwards through a position.
 
 What a variable holds at the start of a trip and at its end share one tape of n + 1 slots.
@@ -18,6 +19,7 @@ from transad.kinds import INT, Array, Kind, Scalar
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.regions import Regions, view_of
+from transad.passes.reverse.invariants import Invariants
 from transad.passes.reverse.scopes import Definition, Scope, Scopes
 from transad.passes.reverse.values import CHEAP, Values
 from transad.passes.specialise.values import NotTyped
@@ -35,6 +37,7 @@ class Tape:
     variable: str
     kind: Kind
     loops: list[For | While]
+    outermost: For | While
     is_list: bool
     position: str = ""
     shared: Phi | None = None
@@ -67,6 +70,10 @@ class Availability:
     active: set[str] = field(default_factory=set)
     tapes: dict[str, Tape] = field(default_factory=dict)
     saved: list[str] = field(default_factory=list)
+    invariants: Invariants = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.invariants = Invariants(self.program, self.regions, self.scopes)
 
     def resolve(self, scope: Scope, stmts: Block) -> Block:
         """The statements with the values that they read from this block set up first."""
@@ -175,6 +182,9 @@ class Availability:
     # -- tapes ----------------------------------------------------------------------------------------------------
     def from_tape(self, found: Definition) -> Block:
         v = found.version
+        if v in self.saved or (v not in self.tapes and not self.changing(found)):
+            self.saved += [v] if v not in self.saved else []
+            return []
         tape = self.tapes.get(v) or self.new_tape(found)
         if tape.flat:
             assert isinstance(tape.kind, Array)
@@ -190,25 +200,32 @@ class Availability:
 
     def new_tape(self, found: Definition) -> Tape:
         v, kind = found.version, self.program.kinds[base(found.version)]
-        loops = found.scope.loops
-        known = all(self.known_trips(loop, loops[0]) for loop in loops)
-        shape_of = self.shape_source(v, loops[0]) if isinstance(kind, Array) and known else None
+        loops, outermost = self.changing(found), found.scope.loops[0]
+        known = all(self.known_trips(loop, outermost) for loop in loops)
+        shape_of = self.shape_source(v, outermost) if isinstance(kind, Array) and known else None
         is_list = not known or (isinstance(kind, Array) and shape_of is None)
         if isinstance(kind, Array) and not self.is_value(found):
             raise NotTyped("an array that a loop rebinds is read by the reverse sweep")
         phi = self.partner(found)
-        if phi is not None and not is_list and isinstance(kind, Scalar):
+        if phi is not None and not is_list and isinstance(kind, Scalar) and loops == found.scope.loops:
             other = phi.end if v == phi.head else phi.head
-            tape = Tape(v, self.names.fresh(f"{base(v)}_tape"), kind, loops, False, shared=phi)
+            tape = Tape(v, self.names.fresh(f"{base(v)}_tape"), kind, loops, outermost, False, shared=phi)
             self.tapes[v] = self.tapes[other] = tape
         else:
-            tape = Tape(v, self.names.fresh(f"{base(v)}_tape"), kind, loops, is_list, shape_of=shape_of)
+            tape = Tape(v, self.names.fresh(f"{base(v)}_tape"), kind, loops, outermost, is_list, shape_of=shape_of)
             self.tapes[v] = tape
         if isinstance(kind, Array) and is_list and kind.ndim > 3:
             raise NotTyped("an array of rank 4 or more is kept in a list")
         if is_list:
             tape.position = self.names.fresh(f"{base(v)}_at")
         return tape
+
+    def changing(self, found: Definition) -> list[For | While]:
+        """The loops in which a value changes: a tape has an axis for each, and without one it is saved as it is."""
+        if "invariants" in self.program.off:
+            return found.scope.loops
+        pseudo = next((p.value for p in self.values.pseudos.values() if p.version == found.version), None)
+        return self.invariants.changing(found.version, pseudo)
 
     def is_value(self, found: Definition) -> bool:
         """Whether the contents of an array are settled here, so that a copy of them can be kept: it is made by this
