@@ -72,6 +72,23 @@ right = value == 40 * 60 * 60 and np.allclose(gradient, 2 * 40 * 60)
 print("right", right, "during", *sorted(set(during)), "kept", get() == before)
 """
 
+WITHOUT_COMPILER = """
+import numpy as np, transad
+from tests import kernel_programs as programs
+xs, w = np.cos(np.arange(40.0)), np.array([0.5, -1.0, 2.0])
+same = []
+for f, args in ((programs.gathered, (w, xs)), (programs.captured_number, (xs, 1.3)), (programs.data_dependent_exit, (xs, 1.4))):
+    expected = transad.value_and_grad(f, (0, 1), path="recorded")(*args)
+    for options in ({}, {"threads": 2}, {"parallel": False}, {"mode": "reverse"}):
+        value, grads = transad.value_and_grad(f, (0, 1), jit=True, **options)(*args)
+        same.append(abs(value - expected[0]) < 1e-12 and all(map(np.allclose, grads, expected[1])))
+    value, back = transad.pullback(f, *args)
+    same.append(np.allclose(back(1.0)[0], expected[1][0]))
+rows = transad.map(transad.grad(programs.captured_number), xs.reshape(4, 10), np.full(4, 1.3))
+same.append(np.allclose(rows.ravel(), transad.grad(programs.captured_number, path="recorded")(xs, 1.3)))
+print("same", len(same), all(same))
+"""
+
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess:
     path = os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")])
@@ -98,3 +115,9 @@ def test_each_library_of_threads(layer):
 def test_products_in_items_take_one_thread():
     done = run(BLAS, NUMBA_NUM_THREADS="2")
     assert done.stdout.strip() == "right True during 1 kept True", done.stdout + done.stderr
+
+
+def test_numba_without_its_compiler():
+    """NUMBA_DISABLE_JIT=1 runs the same text by Python, as Numba's users expect."""
+    done = run(WITHOUT_COMPILER, NUMBA_DISABLE_JIT="1")
+    assert done.stdout.strip() == "same 16 True", done.stdout + done.stderr

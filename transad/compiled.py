@@ -30,6 +30,12 @@ def flags(strict: bool) -> dict[str, Any]:
     return {"error_model": "numpy", "fastmath": set() if strict else set(FAST), "nogil": True}
 
 
+def switched_off() -> bool:
+    """Whether NUMBA_DISABLE_JIT is set: what would be compiled is then run by Python, from the same text."""
+    import numba
+    return bool(numba.config.DISABLE_JIT)      # type: ignore[attr-defined]
+
+
 def compiled_module(code: types.CodeType, built: Built, options: Options, path: str) -> dict[str, Any]:
     """The namespace of the module of a pair with its functions compiled on their first call."""
     parts = (*built.recursive, *(f"{built.pair.name}_{part}" for part in ("fwd", "rev", "joint")))
@@ -42,15 +48,18 @@ def module_of(code: types.CodeType, constants: dict[str, Any], options: Options,
     """The namespace of a module with these of its functions compiled on their first call."""
     import numba
 
-    from transad.runtime import typed_numba
+    from transad.runtime import typed, typed_numba
+    off = switched_off()
     # A registered module: Numba's cache finds the constants of a function through the module it belongs to.
     label = "transad_generated_" + "".join(c if c.isalnum() else "_" for c in Path(path).stem)
     module = sys.modules[label] = types.ModuleType(label)
     module.__file__ = path
     space = module.__dict__
-    space.update({"np": np, "math": math, **{h: getattr(typed_numba, h) for h in HELPERS if hasattr(typed_numba, h)},
-                  **constants})
+    space.update({"np": np, "math": math, **{h: getattr(m, h) for m in (typed if off else typed_numba,) for h in HELPERS
+                                                 if hasattr(m, h)}, **constants})
     exec(code, space)
+    if off:
+        return space
     on_disk = on_disk and not path.startswith("<")
     for label in functions:
         space[label] = numba.njit(space[label], cache=on_disk, **flags(options.strict))
@@ -58,12 +67,15 @@ def module_of(code: types.CodeType, constants: dict[str, Any], options: Options,
 
 
 def ready(dispatcher: Any, args: tuple, built: Built) -> None:
-    """Compile for the types of `args` (or load from the cache); a damaged cache is thrown away, not trusted.
+    """Compile for the types of `args` (or load from the cache); a damaged cache is thrown away, not trusted. (A plain
+    function, where Numba's compiler is switched off, is ready as it is.)
 
     What Numba refuses becomes a `CannotCompile` at the user's function, with Numba's reason."""
     import numba
     from numba.core.errors import NumbaError
     dispatcher = getattr(dispatcher, "dispatcher", dispatcher)
+    if isinstance(dispatcher, types.FunctionType):
+        return
     signature = tuple(numba.typeof(a) for a in args)
     if signature in dispatcher.overloads:
         return

@@ -45,10 +45,14 @@ def _space(chain: Chain, path: str, *modules: Any) -> dict[str, Any]:
 
 def compiled_space(chain: Chain, code: types.CodeType, path: str, options: Options) -> dict[str, Any]:
     """The namespace of the module with its functions compiled on their first call."""
+    from transad.compiled import flags, switched_off
+    if switched_off():
+        space = _space(chain, path, helpers, map_helpers)
+        exec(code, space)
+        return space
     threads.prepare()
     import numba
 
-    from transad.compiled import flags
     from transad.runtime import kernels_numba, typed_numba
     label = "transad_generated_" + "".join(c if c.isalnum() else "_" for c in Path(path).stem)
     module = sys.modules[label] = types.ModuleType(label)
