@@ -166,8 +166,9 @@ def _ways_used(stmts: list[Node], inside_loop: bool = False) -> list[str]:
     for s in stmts:
         if isinstance(s, gast.Return) or (isinstance(s, gast.Break | gast.Continue) and not inside_loop):
             used.add(_how(s))
-        for b in _inner(s):
-            used |= set(_ways_used(b, inside_loop or isinstance(s, gast.For | gast.While)))
+        loop = isinstance(s, gast.For | gast.While)
+        for b in _inner(s):         # the else of a loop is not inside it
+            used |= set(_ways_used(b, inside_loop or (loop and b is s.body)))
     return sorted(used)
 
 

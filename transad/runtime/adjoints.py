@@ -12,7 +12,7 @@ import numpy as np
 from ..tree import children, rebuilt
 from .records import check_count, last_writers, repeats, restore, thaw, zero_cotangent
 from .reverse import fitted
-from .strided import is_array, is_complex, is_var, tracked
+from .strided import clear_overlap, is_array, is_complex, is_var, tracked
 
 __all__ = ["adjoint_rule", "boxed", "copied", "element", "gathered", "loaded", "partials_rule", "projected",
            "scattered",
@@ -50,7 +50,7 @@ def gathered(context: Any, slot: int, entry: tuple) -> None:
     shadow = context.shadow(source)
     if is_complex(g):
         g = np.conj(g)
-    if repeats(index):
+    if repeats(index) or clear_overlap(shadow):
         np.add.at(shadow, index, g)
     else:
         shadow[index] += g

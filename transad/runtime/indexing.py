@@ -11,6 +11,7 @@ from .activity import active_in, deepest, lower
 from .adjoints import gathered, loaded, stored
 from .memory import before_write, root_of
 from .records import freeze
+from .strided import clear_overlap
 from .sweep import live
 from .var import KIND, make_var
 
@@ -148,6 +149,8 @@ def write(value: Any, array: np.ndarray, index: Any) -> None:
     array[index] = lower(value, 0, stack)
     if depth < 0:
         return
+    if array.base is not None and type(index) is not int and clear_overlap(array):
+        _refuse_overlap(array, index)
     root = root_of(array)
     kept = freeze(index)
     for sweep in stack[:depth + 1]:
@@ -161,6 +164,16 @@ def write(value: Any, array: np.ndarray, index: Any) -> None:
         elif id(root) not in sweep.roots:
             continue
         sweep.tape.append((array, (kept, target if active else None), stored))
+
+
+def _refuse_overlap(array: np.ndarray, index: Any) -> None:
+    """Of several writes to one element the last one counts, in an order that is NumPy's own."""
+    place = array[index]
+    if not isinstance(place, np.ndarray) or (np.may_share_memory(place, array) and not clear_overlap(place)):
+        return
+    from .calls import user_place
+    raise Unsupported("a store into a view whose elements share memory", instead="write into the array itself",
+                      place=user_place())
 
 
 def _as_numpy_reads(value: np.ndarray, array: np.ndarray, index: Any, stack: list) -> Any:

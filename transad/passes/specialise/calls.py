@@ -42,13 +42,12 @@ class Calls(Part):
     """The part of the specialiser that handles calls."""
 
     def eval_Call(self, node: Node, hint: str = "") -> Any:
-        function = self.eval(node.func)
-        args = self.starred(node.args)
-        keywords: dict[str, Any] = {}
-        for word, value in zip(node.keywords, self.eval_all([w.value for w in node.keywords]), strict=True):
-            if word.arg is None:
-                raise NotTyped("** in a call", node)
-            keywords[word.arg] = value
+        if any(word.arg is None for word in node.keywords):
+            raise NotTyped("** in a call", node)
+        plain = [a.value if isinstance(a, gast.Starred) else a for a in node.args]
+        function, *values = self.eval_all([node.func, *plain, *(w.value for w in node.keywords)])
+        args = self.spread(node.args, values[:len(plain)])
+        keywords = {w.arg: v for w, v in zip(node.keywords, values[len(plain):], strict=True)}
         return self.call_value(function, args, keywords, node, hint)
 
     def call_value(self, function: Any, args: list[Any], keywords: dict[str, Any], node: Node,

@@ -1,21 +1,18 @@
 """Expressions: operators, comparisons, indexing, attributes."""
 from __future__ import annotations
 
-import functools
 import operator
-from collections.abc import Callable
 from typing import Any
 
-from transad import ir
 from transad.kinds import BOOL, Array, Kind, Scalar, divided, result_kind, with_dtype
 from transad.nodes import gast
+from transad.passes.specialise.order import Order
 from transad.passes.specialise.values import (
     UNKNOWN,
     Closure,
     Method,
     NotTyped,
     Obj,
-    Part,
     Record,
     Span,
     Tup,
@@ -34,7 +31,7 @@ _COMPARE = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": o
             "GtE": operator.ge}
 
 
-class Expressions(Part):
+class Expressions(Order):
     """The part of the specialiser that evaluates expressions."""
 
     def eval(self, node: Node, hint: str = "") -> Any:
@@ -44,39 +41,6 @@ class Expressions(Part):
         if isinstance(node, gast.IfExp | gast.BoolOp | gast.Call):
             return method(node, hint)
         return method(node)
-
-    def eval_all(self, nodes: list[Node]) -> list[Any]:
-        """Operands from left to right; what a later one emits must not change what an earlier one read."""
-        return self.in_order([functools.partial(self.eval, node) for node in nodes])
-
-    def in_order(self, runs: list[Callable[[], Any]]) -> list[Any]:
-        """The values of several evaluations, each as it was when its turn was over."""
-        values: list[Any] = []
-        for run in runs:
-            before = len(self.buffer)
-            value = run()
-            emitted = self.buffer[before:]
-            if emitted and values:
-                touched = ir.assigned(emitted)
-                stores = any(isinstance(s, ir.Store) for s in ir.walk(emitted))
-                del self.buffer[before:]
-                values = [self.kept(v, touched, stores) for v in values]
-                self.buffer += emitted
-            values.append(value)
-        return values
-
-    def kept(self, value: Any, touched: set[str], stores: bool) -> Any:
-        """The value, named first if the statements that follow could change it."""
-        if isinstance(value, Tup):
-            return Tup([self.kept(v, touched, stores) for v in value.items], value.cls)
-        if not isinstance(value, Val):
-            return value
-        reads = {n.id for n in gast.walk(value.expr) if isinstance(n, gast.Name)}
-        loads = any(isinstance(n, gast.Subscript) for n in gast.walk(value.expr))
-        if reads & touched or (stores and loads and is_scalar(value)) or (
-                stores and is_array(value) and not isinstance(value.expr, gast.Name) and not _is_view(value.expr)):
-            return self.let("t", value)
-        return value
 
     def eval_Constant(self, node: Node) -> Any:
         return self.lift(node.value, "constant", node)
@@ -94,7 +58,10 @@ class Expressions(Part):
         return Tup(self.starred(node.elts), list)
 
     def starred(self, nodes: list[Node]) -> list[Any]:
-        values = self.eval_all([n.value if isinstance(n, gast.Starred) else n for n in nodes])
+        return self.spread(nodes, self.eval_all([n.value if isinstance(n, gast.Starred) else n for n in nodes]))
+
+    def spread(self, nodes: list[Node], values: list[Any]) -> list[Any]:
+        """The values of a display or of arguments, with the starred ones as their items."""
         out: list[Any] = []
         for n, v in zip(nodes, values, strict=True):
             out += self.items_of(v, n) if isinstance(n, gast.Starred) else [v]
@@ -290,13 +257,6 @@ class Expressions(Part):
         if type(result).__name__ == "_Conflict":
             raise NotTyped("the two values of a conditional expression are of different kinds", node)
         return result
-
-
-
-
-
-def _is_view(node: Node) -> bool:
-    return isinstance(node, gast.Subscript)
 
 
 def _bool(value: bool) -> Val:

@@ -45,10 +45,7 @@ class Indexing(Part):
             raise NotTyped("a key of a dict that is not known", node)
         if not is_array(owner):
             raise NotTyped("indexing of something that is no array", node)
-        before = len(self.buffer)
-        items = self.index_items(node.slice, node)
-        if len(self.buffer) > before:
-            owner = owner if isinstance(owner.expr, gast.Name) else self.let("row", owner)
+        owner, items = self.in_order([lambda: owner, lambda: self.index_items(node.slice, node)])
         return self.load(owner, items, node)
 
     def tuple_item(self, owner: Tup, node: Node) -> Any:

@@ -78,6 +78,8 @@ class Statements(Unset):
         if len(s.targets) == 1 and isinstance(s.targets[0], gast.Tuple) and self.moved(s.targets[0], s.value):
             return
         value = self.eval(s.value, hint)
+        if len(s.targets) > 1 and not isinstance(s.targets[0], gast.Name):
+            value = self.settled_before(value, s.targets)
         for target in s.targets:
             value = self.bind(target, value)
 
@@ -116,7 +118,8 @@ class Statements(Unset):
         if isinstance(target, gast.Tuple | gast.List):
             self.unpack(target, value)
         elif isinstance(target, gast.Subscript):
-            self.store(target, value, "")
+            value, place = self.in_order([lambda: value, lambda: self.place(target)])
+            self.store(place, value, "", target)
         elif isinstance(target, gast.Attribute):
             owner = self.eval(target.value)
             if not isinstance(owner, Record) or target.attr not in owner.fields:
@@ -142,20 +145,21 @@ class Statements(Unset):
             items = [*items[:k], middle, *items[len(items) - after:]]
         if len(items) != len(target.elts):
             raise NotTyped("unpacking of a wrong number of values", target)
-        items = [self.let("t", v) if isinstance(v, Val) and k and not _literal(v) and self.clashes(v, target)
-                 else v for k, v in enumerate(items)]
+        first, *rest = items or [None]
+        items = [first if isinstance(first, Val) else self.settled_before(first, [target]),
+                 *(self.settled_before(v, [target]) for v in rest)][:len(items)]
         for t, v in zip(target.elts, items, strict=True):
             self.bind(t.value if isinstance(t, gast.Starred) else t, v)
 
-    def clashes(self, value: Val, target: Node) -> bool:
-        """Whether a value on the right reads something that the targets on the left assign."""
-        from transad.quote import names_in
-        simple = {t.id for t in gast.walk(target) if isinstance(t, gast.Name)}
-        slots = {s for (p, *_), s in self.frame.slots.items() if p in simple}
-        stores = any(isinstance(t, gast.Subscript) for t in target.elts)
-        loads = any(isinstance(n, gast.Subscript) for n in gast.walk(value.expr))
-        attributes = any(isinstance(t, gast.Attribute) for t in gast.walk(target))
-        return attributes or bool(slots & set(names_in(value.expr))) or (stores and loads)
+    def settled_before(self, value: Any, targets: list[Node]) -> Any:
+        """A value on the right, named first if it reads something that the targets on the left assign."""
+        parts = [t for target in targets for t in gast.walk(target)]
+        simple = {t.id for t in parts if isinstance(t, gast.Name) and not isinstance(t.ctx, gast.Load)}
+        frames = [self.frame, *(f for n in simple if (f := self.frame.outer_names.get(n)) is not None)]
+        slots = {s for f in frames for (p, *_), s in f.slots.items() if p in simple}
+        if any(isinstance(t, gast.Attribute) for t in parts):
+            slots |= set(self.kinds)
+        return self.kept(value, slots, any(isinstance(t, gast.Subscript) for t in parts))
 
     def items_of(self, value: Any, node: Node) -> list[Any]:
         if isinstance(value, Tup):
@@ -172,17 +176,21 @@ class Statements(Unset):
             return [self.load(array, [Val(constant(k), Scalar("int64"), k)], node) for k in range(count)]
         raise NotTyped("this value cannot be unpacked", node)
 
-    def store(self, target: Node, value: Any, op: str) -> None:
+    def place(self, target: Node) -> list[Any]:
+        """The array and the index of a subscript that is assigned, evaluated once, in Python's order."""
         owner = self.eval(target.value)
-        if isinstance(owner, Tup) and owner.cls is list and not op:
-            k = self.eval(target.slice)
-            if isinstance(k, Val) and isinstance(k.const, int) and -len(owner.items) <= k.const < len(owner.items):
-                raise NotTyped("a list is changed in place", target)
         if not is_array(owner):
-            raise NotTyped("only elements of arrays are assigned here", target)
+            listed = isinstance(owner, Tup) and owner.cls is list
+            raise NotTyped("a list is changed in place" if listed else "only elements of arrays are assigned here", target)
+
+        def items() -> list[Any]:
+            return [self.atom(v, "idx") if is_array(v) else v for v in self.index_items(target.slice, target)]
+        return self.in_order([lambda: owner, items])
+
+    def store(self, place: list[Any], value: Any, op: str, target: Node) -> None:
         if not isinstance(value, Val):
             value = self.as_array(value, target)
-        array, index = self.storable(owner, target)
+        array, index = self.storable(place[0], place[1], target)
         if not isinstance(value.kind, Scalar) or op:
             value = self.protected(array, value)
         if isinstance(value.kind, Scalar) and value.kind.dtype.startswith("complex") and not (
@@ -198,9 +206,9 @@ class Statements(Unset):
                 return self.let("t", value)
         return value
 
-    def storable(self, owner: Val, target: Node) -> tuple[Val, list[Node]]:
+    def storable(self, owner: Val, items: list[Any], target: Node) -> tuple[Val, list[Node]]:
         assert isinstance(owner.kind, Array)
-        index = self.without_ellipsis(self.index_items(target.slice, target), owner.kind.ndim, target)
+        index = self.without_ellipsis(items, owner.kind.ndim, target)
         if isinstance(owner.expr, gast.Subscript) and all(self.is_int(i) for i in index):
             base, first = self.split_view(owner.expr)
             if base is not None and isinstance(owner.kind, Array):
@@ -211,24 +219,26 @@ class Statements(Unset):
     def run_AugAssign(self, s: Node) -> None:
         op = _OPERATORS[type(s.op).__name__]
         if isinstance(s.target, gast.Subscript):
-            owner = self.eval(s.target.value)
-            if not is_array(owner):
-                raise NotTyped("only elements of arrays are assigned here", s)
-            before = len(self.buffer)
-            current, value = self.eval_all([s.target, s.value])
+            place, before = self.place(s.target), len(self.buffer)
+            place, current, value = self.in_order(
+                [lambda: place, lambda: self.load(*place, s), lambda: self.eval(s.value)])
             changes = any(isinstance(x, ir.Store) for x in ir.walk(self.buffer[before:]))
             gathered = any(isinstance(x, ir.Let) and "gather" in names_in(x.value) for x in self.buffer[before:])
             if op not in "+-*/" or changes or gathered:        # Python reads the target before it evaluates the right side
-                self.store(s.target, self.binary(s.op, current, value, s), "")
+                self.store(place, self.binary(s.op, current, value, s), "", s.target)
             else:
-                self.store(s.target, value, op)
+                self.store(place, value, op, s.target)
             return
+        if isinstance(s.target, gast.Attribute) and any(isinstance(n, gast.Call) for n in gast.walk(s.target)):
+            raise NotTyped("an augmented assignment to an attribute of what a call returns", s)
         current, value = self.eval_all([s.target, s.value])
         if is_array(current):
             if op not in "+-*/" or not isinstance(current.expr, gast.Name) or not isinstance(value, Val):
                 raise NotTyped(f"{op}= on a whole array is not typed", s)
             if isinstance(value.kind, Array) and value.kind.ndim > current.kind.ndim:
                 raise NotTyped("an augmented assignment that broadcasts its target", s)
+            if show(self.eval(s.target).expr) != current.expr.id:
+                raise NotTyped("an augmented assignment whose right side assigns its target", s)
             self.emit(ir.Store(current.expr.id, [], self.protected(current, value).expr, op))
             return
         if isinstance(current, Tup) and current.cls is list:
@@ -361,10 +371,3 @@ def show_path(target: Node) -> str:
         return f"{show_path(target.value)}_{target.attr}"
     return getattr(target, "id", "t")
 
-
-def _literal(v: Val) -> bool:
-    return isinstance(v.expr, gast.Constant)
-
-
-def _view(node: Node) -> bool:
-    return isinstance(node, gast.Subscript)
