@@ -135,6 +135,10 @@ class Kernel:
         start = self.part.loop.start
         return isinstance(start, gast.Constant) and start.value >= 0
 
+    def counts_up(self) -> bool:
+        """Whether no index is negative, by the text or by what was tested before the map."""
+        return self.forwards() or f"{self.start} >= 0" in self.bounds.conditions
+
     # -- functions -------------------------------------------------------------------------------------------------
     def text(self) -> list[str]:
         checked = frozenset({"checked"}) if self.bounds.checked else frozenset()
@@ -277,6 +281,7 @@ class Kernel:
         out = [f"def {chunk}({', '.join([w.first, w.last, w.c, *extra, *kept])}):"]
         out += [f"    {totals[v]} = 0.0" for v in sums] + [f"    {totals[v]} = 0" for v in ints]
         out.append(f"    for {w.i} in range({w.first}, {w.last}):")
+        out += [f"        {w.i} = natural({w.i})"] if self.counts_up() else []
         if self.fails:
             ok = self.taken.fresh("ok")
             rows = self.rows if mode != "reverse" else []

@@ -53,6 +53,19 @@ def use_threads(work, chunks):      # type: ignore[no-untyped-def]
     return chunks > 1 and work > WORTH_THREADS and _thread_count() > 1      # pyright: ignore[reportCallIssue]
 
 
+@intrinsic
+def natural(typingctx, i):      # type: ignore[no-untyped-def]
+    """As in `kernels`. (A range of unknown start hides it from LLVM, also where the start was tested.)"""
+    if not isinstance(i, types.Integer):
+        return None
+
+    def codegen(context, builder, signature, args):      # type: ignore[no-untyped-def]
+        assume = builder.module.declare_intrinsic("llvm.assume", (), ir.FunctionType(ir.VoidType(), [ir.IntType(1)]))
+        builder.call(assume, [builder.icmp_signed(">=", args[0], ir.Constant(args[0].type, 0))])
+        return args[0]
+    return i(i), codegen
+
+
 def _external(symbol):      # type: ignore[no-untyped-def]
     """A call of a function known by name (see `blas_threads`)."""
     @intrinsic
@@ -154,5 +167,5 @@ def _summed_chunks(parts):      # type: ignore[no-untyped-def]
     return flat
 
 
-__all__ = ["ItemFailed", "added", "as_many_as_threads", "chunk_count", "clear_around", "limit_blas", "prange", "release_blas",
-           "scaled", "scaled_array", "scaled_in_place", "summed_chunks", "use_threads"]
+__all__ = ["ItemFailed", "added", "as_many_as_threads", "chunk_count", "clear_around", "limit_blas", "natural",
+           "prange", "release_blas", "scaled", "scaled_array", "scaled_in_place", "summed_chunks", "use_threads"]

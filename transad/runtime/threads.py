@@ -14,7 +14,7 @@ import ctypes
 import functools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 _SPIN, _SPINS = "GOMP_SPINCOUNT", "3000"
@@ -75,19 +75,32 @@ def _load_tbb() -> None:
                 return
 
 
-@contextlib.contextmanager
-def limited(threads: int | None) -> Iterator[None]:
-    """At most so many threads in this thread's maps."""
-    import numba
-    before = numba.get_num_threads()
-    wanted = 1 if _forked else before if threads is None else max(1, min(threads, numba.config.NUMBA_NUM_THREADS))     # type: ignore[attr-defined]
-    if wanted != before:
-        numba.set_num_threads(wanted)
-    try:
-        yield
-    finally:
-        if wanted != before:
-            numba.set_num_threads(before)
+@functools.lru_cache(maxsize=1)
+def _counter() -> tuple[Callable[[], int], Callable[[int], None], int]:
+    """Reads and sets the threads of this thread's maps, and the most that there can be. (Numba's public functions look
+    at each call whether its threads run, which takes longer than a small map.)"""
+    prepare()
+    from numba.np.ufunc import parallel
+    return parallel._get_num_threads, parallel._set_num_threads, parallel.config.NUMBA_NUM_THREADS      # type: ignore[attr-defined]
+
+
+class limited:
+    """At most so many threads in this thread's maps: a context."""
+
+    __slots__ = ("before", "wanted")
+
+    def __init__(self, threads: int | None) -> None:
+        count, _, most = _counter()
+        self.before = count()
+        self.wanted = 1 if _forked else self.before if threads is None else max(1, min(threads, most))
+
+    def __enter__(self) -> None:
+        if self.wanted != self.before:
+            _counter()[1](self.wanted)
+
+    def __exit__(self, *problem: object) -> None:
+        if self.wanted != self.before:
+            _counter()[1](self.before)
 
 
 def guarded(call: Callable[..., Any], threads: int | None = None) -> Callable[..., Any]:
