@@ -6,7 +6,7 @@
         w[1] = y                          ta_setitem(y, w, 1)
         return y                          return y
 
-Control flow, containers, exceptions, generators, formatting, comparisons and boolean logic stay as written and run
+Control flow, containers, exceptions, generators, formatting, chained comparisons and boolean logic stay as written and run
 natively. The new function shares the globals, closure cells and defaults of the old one and has its line numbers, so
 tracebacks and debuggers show the user's text. Operands are evaluated once, in Python's order.
 """
@@ -26,6 +26,7 @@ _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", 
            ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and_", ast.BitOr: "or_",
            ast.BitXor: "xor", ast.LShift: "lshift", ast.RShift: "rshift"}
 _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+_COMPARE = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 _INPLACE = {kind: "i" + name.rstrip("_") for kind, name in _BINARY.items()}
 _FRAME = {"super", "locals", "vars", "dir", "globals"}      # they look at the calling frame: left as written
 PREFIX = "ta_"
@@ -73,6 +74,14 @@ class Recorder(ast.NodeTransformer):
         if isinstance(node.ctx, ast.Load) and not self.is_module(node.value):
             return _helper("getattr", node.value, ast.Constant(self.mangled(node.attr)), at=node)
         return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            found = _helper("contains", node.left, node.comparators[0], at=node)
+            return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
+        name = _COMPARE.get(type(node.ops[0]))
+        return node if name is None or len(node.ops) > 1 else _helper(name, node.left, node.comparators[0], at=node)
 
     def visit_Starred(self, node: ast.Starred) -> ast.expr:
         self.generic_visit(node)
@@ -272,7 +281,7 @@ class Recorder(ast.NodeTransformer):
     def visit_With(self, node: ast.With) -> Any:
         before: list[ast.stmt] = []
         for item in node.items:
-            item.context_expr = self.visit(item.context_expr)
+            item.context_expr = _helper("entered", self.visit(item.context_expr), at=item.context_expr)
             if item.optional_vars is not None and not isinstance(item.optional_vars, ast.Name):
                 target, name = item.optional_vars, self.fresh()
                 item.optional_vars = ast.copy_location(ast.Name(name, ast.Store()), target)
@@ -308,7 +317,16 @@ class Recorder(ast.NodeTransformer):
         return node
 
     def visit_Delete(self, node: ast.Delete) -> Any:
-        return node
+        return [self.deleted(t, node) for t in node.targets]
+
+    def deleted(self, target: ast.expr, at: ast.Delete) -> ast.stmt:
+        """The statement that deletes one target."""
+        if isinstance(target, ast.Subscript):
+            place = self.visit(target.value), _index(self.visit(target.slice))
+            new: ast.stmt = ast.Expr(_helper("delitem", *place, at=target))
+        else:
+            new = ast.Delete([target])
+        return ast.fix_missing_locations(ast.copy_location(new, at))
 
     def visit_AsyncFunctionDef(self, node: Any) -> Any:
         raise Unsupported("async functions cannot be differentiated", instead="write an ordinary function",

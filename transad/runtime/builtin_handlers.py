@@ -35,7 +35,7 @@ def _inert(*functions: Any) -> None:
         handles(function)(function)
 
 
-_inert(print, len, isinstance, issubclass, id, hash, repr, ascii, format, callable, hasattr, any, all, chr, ord,
+_inert(print, vars, isinstance, issubclass, id, hash, repr, ascii, format, callable, hasattr, any, all, chr, ord,
        bin, hex, oct, open, input, sys.getrecursionlimit, builtins.__import__, delattr, sys.getsizeof)
 
 for _name, _function in {**BINARY, **INPLACE, **UNARY}.items():
@@ -148,16 +148,6 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
     return BINARY["pow"](base, exp) if mod is None else pow(base, exp, mod)
 
 
-@handles(divmod)
-def _divmod(a: Any, b: Any, /) -> Any:
-    return BINARY["floordiv"](a, b), BINARY["mod"](a, b)
-
-
-@handles(round)
-def _round(x: Any, ndigits: Any = None) -> Any:
-    return round(plain(x), ndigits) if KIND[type(x)] != 2 else call(np.round, x, ndigits or 0)
-
-
 @handles(functools.reduce)
 def _reduce(function: Any, iterable: Any, initial: Any = _MISSING, /) -> Any:
     step = as_callback(function)
@@ -171,6 +161,11 @@ def _reduce(function: Any, iterable: Any, initial: Any = _MISSING, /) -> Any:
     for item in items:
         total = step(total, item)
     return total
+
+
+@handles(itertools.tee)
+def _tee(iterable: Any, n: int = 2, /) -> Any:
+    return itertools.tee(iterate(iterable), n)
 
 
 @handles(copy.copy)

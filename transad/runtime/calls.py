@@ -80,6 +80,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 def apply_rule(function: Any, rule: Rule, args: tuple, kwargs: dict) -> Any:
     """Apply a rule; a refusal names the user's line."""
     try:
+        if any(KIND[type(a)] == 4 for a in args):
+            args = tuple([_as_array(a) for a in args])
         if not rule.captures and not rule.nondiff:
             _refuse_hidden(function, args)
             if kwargs:
@@ -89,6 +91,12 @@ def apply_rule(function: Any, rule: Rule, args: tuple, kwargs: dict) -> Any:
         if error.place is None:
             error.place = user_place()
         raise
+
+
+def _as_array(value: Any) -> Any:
+    """An argument as NumPy would read it: a user's `__array__` is recorded."""
+    method = _class_attribute(type(value), "__array__") if KIND[type(value)] == 4 else None
+    return call(method, value) if isinstance(method, types.FunctionType) and _way(method) == "user" else value
 
 
 def _refuse_hidden(function: Any, values: Any) -> None:
@@ -351,6 +359,8 @@ def _builtin(function: Any, args: tuple, kwargs: dict) -> Any:
     owner = function.__self__
     if owner is None or isinstance(owner, types.ModuleType):
         return opaque(function, args, kwargs)
+    if isinstance(owner, types.FunctionType) and function.__name__ == "__get__":
+        return function(*args)                             # a bound method of a user's function
     if isinstance(owner, np.ufunc) and function.__name__ in _UFUNC_METHODS:
         from .ufuncs import ufunc_method
         return ufunc_method(owner, function.__name__, args, kwargs)

@@ -146,7 +146,11 @@ def _element(x: Any) -> Any:
 
 
 def _complex(*args: Any, **kwargs: Any) -> Any:
+    from .protocols import special
     args = tuple(_element(a) if KIND[type(a)] == 2 else a for a in (*args, *kwargs.values()))
+    method = special(args[0], "__complex__") if args else None
+    if method is not None:
+        args = (call(method, args[0]), *args[1:])
     if not any(type(a) in VARS for a in args):
         return complex(*args)
     from .operators import BINARY

@@ -10,7 +10,7 @@ from ..errors import Unsupported
 from .activity import active_in, deepest, lower
 from .adjoints import gathered, loaded, stored
 from .memory import before_write, root_of
-from .records import freeze
+from .records import freeze, thaw
 from .strided import clear_overlap
 from .sweep import live
 from .var import KIND, make_var
@@ -83,7 +83,7 @@ def load(array: np.ndarray, index: Any) -> Any:
             if type(value) is np.void:
                 raise Unsupported("an element of an active structured array", instead="read the field first: a['x'][i]")
             tape = sweep.tape
-            tape.append((array, freeze(index), loaded))
+            tape.append((array, index if type(index) is int else thaw(freeze(index)), loaded))
             value = make_var(sweep, len(tape) - 1, value)
     return value
 

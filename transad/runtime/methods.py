@@ -18,6 +18,7 @@ from .apply import apply, record_copy
 from .calls import _class_attribute, apply_rule, as_callback, call, missing, opaque, user_place
 from .indexing import iterate, load, setitem, unpack, write
 from .memory import is_active, root_of
+from .protocols import read_attribute, special
 from .sweep import live
 from .texts import note
 from .var import KIND, PLAIN_OF, VAR_OF, VARS, plain
@@ -288,6 +289,9 @@ def get_attribute(obj: Any, name: str) -> Any:
     if KIND[kind] != 4 or kind.__module__.startswith("transad"):
         return getattr(obj, name)
     found = _class_attribute(kind, name)
+    given, value = read_attribute(obj, name, found)
+    if given:
+        return value
     if type(found) is property and found.fget is not None:
         return call(found.fget, obj)
     if type(found) is functools.cached_property:
@@ -309,6 +313,10 @@ def set_attribute(value: Any, obj: Any, name: str) -> None:
         found = _class_attribute(kind, name)
         if type(found) is property and found.fset is not None:
             call(found.fset, obj, value)
+            return
+        store = None if found is None else special(found, "__set__")
+        if store is not None:
+            call(store, found, obj, value)
             return
         setter = _class_attribute(kind, "__setattr__")
         if isinstance(setter, types.FunctionType) and setter.__qualname__ != "_frozen_setattr":
