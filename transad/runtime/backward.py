@@ -18,7 +18,7 @@ __all__ = ["gradients", "seed"]
 
 def gradients(sweep: Any, y: Any, cotangent: Any, places: list[Any], once: bool = False) -> list[Any]:
     """The gradients at `places` for a cotangent of the result `y`; `once`: the tape is used up."""
-    context = Context(len(sweep.tape))
+    context = Context(sweep)
     seed(context, y, cotangent, "result")
     if once:
         sweep.handles.clear()

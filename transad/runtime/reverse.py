@@ -23,8 +23,9 @@ class Context:
     conjugates, so that the shadow of `z.imag` is the `.imag` of the shadow of `z`, as it is for the primal memory.
     """
 
-    def __init__(self, size: int) -> None:
-        self.slots: list[Any] = [0.0] * size
+    def __init__(self, sweep: Any) -> None:
+        self.sweep = sweep
+        self.slots: list[Any] = [0.0] * len(sweep.tape)
         self.shadows = Shadows()
 
     def cotangent(self, out: Any, private: bool = False) -> Any:
@@ -65,6 +66,8 @@ class Context:
         if c is None:
             return
         if is_var(target):
+            if target.sweep is not self.sweep:       # beside active numbers: a constant here, a number of a sweep outside
+                return
             if is_array(c):
                 c = np.sum(c)
             if is_complex(c) and not is_complex_var(target):
