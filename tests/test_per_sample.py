@@ -230,31 +230,3 @@ def test_composes_with_grad():
     w = b1[:4].copy()
     expected = sum(-2 * np.cos(x @ w) * np.sin(x @ w) * (x @ x) * x for x in X[:5])
     np.testing.assert_allclose(transad.grad(penalty)(w), expected, rtol=1e-10)
-
-
-def batch(W1, b1, W2, b2, X, Y):
-    R = np.tanh(X @ W1.T + b1) @ W2.T + b2
-    return np.sum(R * R, axis=1)
-
-
-def one_of_batch(W1, b1, W2, b2, x, y):
-    r = W2 @ np.tanh(W1 @ x + b1) + b2
-    return np.sum(r * r)
-
-
-def test_batch_form():
-    values, grads = transad.per_sample_value_and_grad(batch, (0, 1, 2, 3), batched=True)(*NET, X, Y)
-    expected_values, expected = transad.per_sample_value_and_grad(one_of_batch, (0, 1, 2, 3))(*NET, X, Y)
-    np.testing.assert_allclose(values, expected_values, rtol=1e-12)
-    for g, e in zip(grads, expected):
-        np.testing.assert_allclose(g, e, rtol=1e-12, atol=1e-14)
-
-
-def normalised(w, X):
-    Z = (X - np.sum(X)) @ w
-    return Z * Z
-
-
-def test_batch_form_refuses_samples_that_depend_on_others():
-    with pytest.raises(transad.InvalidArgument, match="depends on the other samples"):
-        transad.per_sample_grad(normalised, batched=True)(b1[:4], X[:6])

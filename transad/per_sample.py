@@ -48,8 +48,8 @@ def per_sample_grad(function: Callable, argnums: int | Sequence[int] = 0, in_axe
              "gram"                 the matrix J J^T of all inner products, (samples, samples)
              callable               fold(state, gradients) -> state for each chunk; the first state is None
     threads  at most so many (default: Numba's). The bits of the result do not depend on it
-    batched  `function(params, X, Y)` is written over the whole batch and returns one loss per sample. Sample i may
-             depend on row i only: where a loss changes when its sample is alone, InvalidArgument
+    batched  `function(params, X, Y)` is written over the whole batch and returns one loss per sample. Where loss i
+             depends on row i alone (its text says so), each sample is one row; else each loss has a sweep back of its own
 
     Functions of numbers, arrays and structures of them run as one compiled loop, which writes each gradient into its
     row. Anything else is a loop of `value_and_grad` in Python, and a TransadPerformanceWarning says why. An exception of
@@ -124,9 +124,9 @@ class _PerSample:
     # -- the short way for repeated calls ---------------------------------------------------------------------------
     def remember(self, args: tuple, call: Any) -> None:
         """Keep the kernel of a call in which everything is an array of its own, under the arrays' shapes."""
-        if call.compiled is None or self.batched or self.chunk is not None or any(type(a) is not np.ndarray for a in args):
+        if call.compiled is None or self.chunk is not None or any(type(a) is not np.ndarray for a in args):
             return
-        if not call.simple or call.kernel.held or any(axis not in (0, None) for axis in call.axes):
+        if not call.simple or call.kernel.held or call.kernel.counted or any(axis not in (0, None) for axis in call.axes):
             return
         self.quick[tuple([(a.shape, a.dtype) for a in args])] = (
             call.kernel, call.compiled, call.n, [((call.n, *s), d) for s, d in zip(call.shapes, call.dtypes, strict=True)])
@@ -211,5 +211,6 @@ class _PerSample:
         if reason not in self.warned:
             self.warned.add(reason)
             label = getattr(self.function, "__name__", "the function")
-            warnings.warn(f"the gradients of {label} are taken sample by sample in Python: {reason}",
+            how = "by one sweep back for each loss" if self.batched else "sample by sample in Python"
+            warnings.warn(f"the gradients of {label} are taken {how}: {reason}",
                           TransadPerformanceWarning, stacklevel=5)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from transad.errors import InvalidArgument, NotScalar
+from transad.errors import InvalidArgument
 from transad.function import unwrapped
+from transad.lanes import differentiable, gradients_of_losses, paired
 from transad.passes.specialise.values import NotTyped
 from transad.sample_kernel import SampleKernel, shape_of
 from transad.tree import children, leaves_of, rebuilt
@@ -33,13 +34,13 @@ class Call:
             raise InvalidArgument(f"in_axes has {len(self.axes)} entries, the call {len(args)} arguments")
         self.n = self.count()
         self.moved = [a if axis is None else _moved(a, axis) for a, axis in zip(args, self.axes, strict=True)]
-        numbers = [(k, leaf) for k in self.argnums for leaf in leaves_of(self.moved[k]) if _differentiable(leaf)]
+        numbers = [(k, leaf) for k in self.argnums for leaf in leaves_of(self.moved[k]) if differentiable(leaf)]
         samples = [self.axes[k] is not None for k, _ in numbers]
         self.shapes = [np.shape(v)[1:] if s else np.shape(v) for (_, v), s in zip(numbers, samples, strict=True)]
         self.dtypes = [_dtype(np.asarray(v).dtype) for _, v in numbers]
         self.value_dtype: Any = np.float64
         self.inputs: list[Any] = []
-        self.together: np.ndarray | None = None
+        self.losses: Any = None         # of a function of a batch that is not compiled: the losses, and what fills rows
         self.compiled: Any = None       # the compiled loop that ran
         self.simple = False             # nothing but the arguments goes into the kernel
 
@@ -71,14 +72,14 @@ class Call:
     def split(self, rows: list[np.ndarray]) -> list[tuple[Any, list[np.ndarray]]]:
         """The arguments that are differentiated, each with its own rows."""
         it = iter(rows)
-        return [(self.args[k], [next(it) for leaf in leaves_of(self.args[k]) if _differentiable(leaf)])
+        return [(self.args[k], [next(it) for leaf in leaves_of(self.args[k]) if differentiable(leaf)])
                 for k in self.argnums]
 
     def tree(self, like: Any, rows: Iterator[np.ndarray]) -> Any:
         kids = children(like)
         if kids is not None:
             return rebuilt(like, [self.tree(child, rows) for _, child in kids])
-        return next(rows) if _differentiable(like) else None
+        return next(rows) if differentiable(like) else None
 
     # -- work ------------------------------------------------------------------------------------------------------
     def fill(self, first: int, last: int, rows: list[np.ndarray], values: np.ndarray) -> np.ndarray:
@@ -89,17 +90,13 @@ class Call:
         if isinstance(kernel, NotTyped):
             self.work.slow(kernel.reason)
         else:
-            inputs = [v[first:last] if mapped else v for v, mapped in self.inputs]
-            if self.work.batched:
-                self.independent(first, last)
+            given = kernel.given([v[first:last] if mapped else v for v, mapped in self.inputs], self.n)
             try:
-                if kernel.fused is not None and not kernel.agrees([*inputs, *kernel.held]):
-                    self.work.function(*self.sample(first))         # shapes that do not fit raise as they do in NumPy
-                run = kernel.chosen(inputs)
-                if kernel.fill(run, last - first, inputs, rows, values[first:last], self.work.threads):
+                if kernel.fused is not None and not kernel.agrees(given):       # lengths that do not fit raise as in NumPy
+                    self.work.function(*(self.args if self.work.batched else self.sample(first)))
+                run = kernel.chosen(given)
+                if kernel.fill(run, last - first, given, rows, values[first:last], self.work.threads):
                     self.compiled = run
-                    if self.work.batched:
-                        self.agree(first, values[first:last])
                     return values
             except Exception as problem:
                 if not type(problem).__module__.startswith("numba"):
@@ -107,49 +104,34 @@ class Call:
                 reason = next((x.strip() for x in str(problem).splitlines() if x.strip() and not x.startswith("Failed in")), "")
                 self.work.known[self.key] = NotTyped(f"Numba cannot compile it ({reason})")
                 self.work.slow(f"Numba cannot compile it ({reason})")
-        return self.one_by_one(first, last, rows, values)
+        return self.by_rows(first, last, rows, values) if self.work.batched else self.one_by_one(first, last, rows, values)
 
     def one_by_one(self, first: int, last: int, rows: list[np.ndarray], values: np.ndarray) -> np.ndarray:
         from transad import value_and_grad
-        function = self.work.function if not self.work.batched else _alone(self.work.function)
-        both = value_and_grad(function, tuple(self.argnums))
+        both = value_and_grad(self.work.function, tuple(self.argnums))
         for i in range(first, last):
             y, grads = both(*self.sample(i))
             if np.asarray(y).dtype != values.dtype:
                 values = values.astype(np.result_type(np.asarray(y).dtype, np.float32 if not i else values.dtype))
             values[i] = y
-            found = [leaf for k, g in zip(self.argnums, grads, strict=True) for leaf in _paired(self.args[k], g)]
+            found = [leaf for k, g in zip(self.argnums, grads, strict=True) for leaf in paired(self.args[k], g)]
             for row, g in zip(rows, found, strict=True):
                 row[i - first] = g
-        if self.work.batched:
-            self.independent(first, last)
-            self.agree(first, values[first:last])
         return values
 
     def sample(self, i: int) -> tuple:
-        at = (lambda v: v[i:i + 1]) if self.work.batched else (lambda v: _number(v[i]))
-        return tuple(a if axis is None else _mapped(at, a) for a, axis in zip(self.moved, self.axes, strict=True))
+        return tuple(a if axis is None else _mapped(lambda v: _number(v[i]), a)
+                     for a, axis in zip(self.moved, self.axes, strict=True))
 
-    def independent(self, first: int, last: int) -> None:
-        """Run the function over a batch, for `agree`."""
-        if last - first < 2:
-            self.together = None
-            return
-        given = [a if axis is None else _mapped(lambda v: v[first:last], a)
-                 for a, axis in zip(self.moved, self.axes, strict=True)]
-        self.together = np.asarray(self.work.function(*given))
-        if self.together.shape != (last - first,):
-            raise NotScalar(f"batched=True needs a function that returns one loss per sample, shape ({last - first},); "
-                            f"this one returns shape {self.together.shape}")
-
-    def agree(self, first: int, alone: np.ndarray) -> None:
-        """Refuse functions in which a sample's loss depends on the other samples."""
-        if self.together is None or np.allclose(self.together, alone, rtol=1e-7, atol=1e-9, equal_nan=True):
-            return
-        k = int(np.argmax(~np.isclose(self.together, alone, rtol=1e-7, atol=1e-9, equal_nan=True)))
-        raise InvalidArgument(f"the loss of sample {first + k} is {self.together[k]} in its batch and {alone[k]} alone: "
-                              "it depends on the other samples",
-                              instead="use jacobian, which gives every loss's gradient whatever it depends on")
+    def by_rows(self, first: int, last: int, rows: list[np.ndarray], values: np.ndarray) -> np.ndarray:
+        """A function of the whole batch: one forward sweep, and a cotangent for each loss."""
+        if self.losses is None:
+            self.losses = gradients_of_losses(self.work.function, self.args, self.argnums, self.axes, self.n)
+        y, fill = self.losses
+        fill(first, last, rows)
+        values = values.astype(y.dtype, copy=False)
+        values[first:last] = y[first:last]
+        return values
 
     # -- the kernel ------------------------------------------------------------------------------------------------
     @functools.cached_property
@@ -159,29 +141,31 @@ class Call:
         if plain is None:
             return NotTyped("it is no Python function")
         f, bound = plain
-        ordered = _ordered(f, (*bound, *self.moved), {})
+        ordered = _ordered(f, (*bound, *(self.args if work.batched else self.moved)), {})
         if ordered is None:
             return NotTyped("it has *args or **kwargs, or arguments are missing")
         mapped = [False] * len(bound) + [a is not None for a in self.axes]
         mapped += [False] * (len(ordered) - len(mapped))
         depth = 0 if work.batched else 1
         shapes, cells = [], []
+        rows = [0] * len(bound) + [a or 0 for a in self.axes] + [0] * (len(ordered) - len(bound) - len(self.axes))
         try:
-            for v, m in zip(ordered, mapped, strict=True):
+            for v, m, axis in zip(ordered, mapped, rows, strict=True):
                 leaves: list[Any] = []
                 shapes.append(shape_of(v, leaves, depth if m else 0))
-                self.inputs += [(leaf, m) for leaf in leaves]
+                self.inputs += [(np.moveaxis(leaf, axis, 0) if m and depth == 0 else leaf, m) for leaf in leaves]
             captured: list[Any] = []
             for c in f.__closure__ or ():
                 cells.append(shape_of(c.cell_contents, captured))
             self.inputs = [*((leaf, False) for leaf in captured), *self.inputs]
             wanted = [len(bound) + a for a in self.argnums]
             self.refuse_shared(captured, bound)
-            self.key = (f, tuple(shapes), tuple(cells), tuple(mapped), tuple(wanted), work.batched)
+            given = (f, tuple(shapes), tuple(cells), tuple(mapped), tuple(wanted), tuple(rows) if work.batched else None)
+            self.key = given
             self.simple = not bound and not captured and len(ordered) == len(self.args)
             found = work.known.get(self.key)
             if found is None or (isinstance(found, SampleKernel) and not found.current()):
-                found = work.known[self.key] = _built(f, shapes, cells, mapped, wanted, work.batched)
+                found = work.known[self.key] = _built(*given)
             return found
         except (NotTyped, ValueError) as problem:
             return problem if isinstance(problem, NotTyped) else NotTyped("a captured variable is not set yet")
@@ -203,12 +187,6 @@ def _built(*given: Any) -> SampleKernel | NotTyped:
         return problem
 
 
-def _differentiable(leaf: Any) -> bool:
-    if isinstance(leaf, np.ndarray | np.generic):
-        return leaf.dtype.kind in "fciu"
-    return isinstance(leaf, int | float | complex) and not isinstance(leaf, bool)
-
-
 def _dtype(dtype: Any) -> Any:
     return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
@@ -228,17 +206,3 @@ def _moved(tree: Any, axis: int) -> Any:
 
 def _number(v: Any) -> Any:
     return v.item() if isinstance(v, np.generic) and v.dtype.name in ("float64", "int64") else v
-
-
-def _paired(like: Any, gradient: Any) -> list[Any]:
-    """The leaves of a gradient that belong to numbers and arrays."""
-    kids = children(like)
-    if kids is None:
-        return [gradient] if _differentiable(like) else []
-    return [x for (_, a), (_, g) in zip(kids, children(gradient) or [], strict=True) for x in _paired(a, g)]
-
-
-def _alone(function: Callable) -> Callable:
-    def alone(*args: Any) -> Any:
-        return function(*args)[0]
-    return alone

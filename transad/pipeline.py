@@ -1,6 +1,6 @@
 """The passes of the typed path, in order. Start reading here.
 
-    function -> specialise -> kernelize -> versions -> recursion -> regions, activity -> reverse -> prune -> emit
+    function -> specialise -> rows -> kernelize -> versions -> recursion -> regions, activity -> reverse -> prune -> emit
 
 Each pass is one file under `passes/`, named after what it does; data between them is the program in normal form
 (`ir`) and the tables that the analyses return.
@@ -28,6 +28,7 @@ from transad.passes.prune import prune
 from transad.passes.recursion import PARTS, emit_recursion, recursion
 from transad.passes.regions import regions
 from transad.passes.reverse import Pair, reverse
+from transad.passes.rows import one_row
 from transad.passes.specialise import NotTyped, specialise
 from transad.passes.specialise.values import Inlined, Obj, Record, Tup, Val
 from transad.passes.versions import versions
@@ -75,6 +76,7 @@ class State:
     watch: bool = False
     options: Options = field(default_factory=Options)
     marked: bool = True                 # calls of functions marked `fwddiff` are taken forwards
+    rows: dict[str, int] | None = None  # the arguments of a function of a batch that have rows, and along which axis
     program: Any = None
     specialiser: Any = None
     structure: Any = None
@@ -104,12 +106,20 @@ def _specialise(s: State) -> None:
         s.marked)
 
 
+def _rows(s: State) -> None:
+    """Of a function of a batch the function of one row."""
+    if s.rows is not None:
+        leaves = {n: axis for w, axis in s.rows.items() for n in _leaf_names(s.arguments[w], s.specialiser, w)}
+        s.program = one_row(s.program, leaves)
+        s.specialiser.names.taken.update(s.program.parameters)
+
+
 def _kernelize(s: State) -> None:
     """Loops whose trips are independent as maps of their own, run by threads where that pays."""
     if s.options.parallel and not s.recursive:
         leaves = [n for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
         s.chain = chain(s.program, leaves, s.specialiser.names, s.specialiser.stopped, s.options.jit,
-                        s.options.mode, s.options.deterministic)
+                        s.options.mode, s.options.deterministic, s.options.store)
 
 
 def _versions(s: State) -> None:
@@ -155,6 +165,7 @@ def _emit(s: State) -> None:
 
 PASSES: tuple[tuple[str, Callable[[State], None]], ...] = (
     ("specialise", _specialise),
+    ("rows", _rows),
     ("kernelize", _kernelize),
     ("versions", _versions),
     ("recursion", _recursion),
@@ -172,7 +183,8 @@ def run(state: State) -> State:
             if state.watch:
                 state.after[label] = state.text or (emit(state.pair) if state.pair else dump(state.program.body))
     except Inlined as problem:
-        again = State(state.function, state.arguments, state.captured, state.wanted, state.watch, state.options, False)
+        again = State(state.function, state.arguments, state.captured, state.wanted, state.watch, state.options, False,
+                      state.rows)
         vars(state).update(vars(run(again)), unmarked=(problem.label, problem.array))
     except NotTyped as problem:
         if state.specialiser is not None:

@@ -67,10 +67,10 @@ def _item(kind: Kind, mapped: int) -> Kind:
 
 class SampleKernel:
     """See the module. `arguments`: the shape of each argument; `mapped`: which of them hold one entry per sample;
-    `wanted`: positions that are differentiated."""
+    `wanted`: positions that are differentiated; `rows`: of a function of a batch, the axis of the samples in each argument."""
 
     def __init__(self, f: types.FunctionType, arguments: Sequence[Shape], cells: Sequence[Shape], mapped: Sequence[bool],
-                 wanted: Sequence[int], batched: bool, strict: bool = False) -> None:
+                 wanted: Sequence[int], rows: Sequence[int] | None = None, strict: bool = False) -> None:
         slots = f.__code__.co_varnames[:f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
         _refuse_mutation(f.__code__)
         for w in wanted:
@@ -79,10 +79,13 @@ class SampleKernel:
         self.options = Options(jit=True, parallel=False, strict=strict)
         s = pipeline.run(pipeline.State(f, dict(zip(slots, arguments, strict=True)),
                                         dict(zip(f.__code__.co_freevars, cells, strict=True)),
-                                        [slots[w] for w in wanted], options=self.options))
-        self.check_result(s, batched)
+                                        [slots[w] for w in wanted], options=self.options,
+                                        rows=None if rows is None else {slot: axis for slot, axis, m in zip(
+                                            slots, rows, mapped, strict=True) if m}))
+        self.check_result(s)
         leaves = {slot: pipeline._leaf_names(a, s.specialiser, slot) for slot, a in zip(slots, arguments, strict=True)}
-        self.pair, self.batched = s.pair, batched
+        self.pair = s.pair
+        self.counted = s.program.parameters[-1].split("@")[0] not in {*s.specialiser.kinds}       # takes the number of samples
         self.wanted = [n for w in wanted for n in leaves[slots[w]]]
         self.mapped = {n for slot, m in zip(slots, mapped, strict=True) if m for n in leaves[slot]}
         self.held = list(s.specialiser.captures.values())
@@ -97,25 +100,29 @@ class SampleKernel:
 
     def parts(self, fuse: bool = True) -> tuple:
         import copy
-        return copy.copy(self.pair), self.wanted, self.mapped, self.batched, fuse
+        return copy.copy(self.pair), self.wanted, self.mapped, fuse
 
-    def check_result(self, s: Any, batched: bool) -> None:
+    def check_result(self, s: Any) -> None:
         if s.recursive:
             raise NotTyped("the function calls itself")
         kind = getattr(s.structure, "kind", None)
-        right = isinstance(kind, Array) and kind.ndim == 1 if batched else isinstance(kind, Scalar)
+        right = isinstance(kind, Array) and kind.ndim == 1 if s.rows is not None else isinstance(kind, Scalar)
         if not isinstance(s.structure, Val) or not right or getattr(kind, "dtype", "") != "float64" or len(s.pair.seeds) != 1:
-            raise NotTyped("the result is not " + ("one array of losses" if batched else "one real number"))
+            raise NotTyped("the result is not " + ("one array of losses" if s.rows is not None else "one real number"))
 
     def current(self) -> bool:
         return _unchanged(self.dependencies)
 
     # -- running ---------------------------------------------------------------------------------------------------
-    def chosen(self, inputs: Sequence[Any]) -> Callable[..., Any]:
-        """The compiled loop for these inputs: captured numbers and those of the arguments, in order."""
-        return self.compiled(self.fused is not None and self.agrees([*inputs, *self.held]))
+    def given(self, inputs: Sequence[Any], total: int) -> list[Any]:
+        """All parameters of the loop: captured numbers and those of the arguments, in order; `total`: of the samples."""
+        return [*inputs, *self.held, total] if self.counted else [*inputs, *self.held]
 
-    def fill(self, run: Callable[..., Any], n: int, inputs: Sequence[Any], rows: Sequence[np.ndarray],
+    def chosen(self, given: Sequence[Any]) -> Callable[..., Any]:
+        """The compiled loop for these parameters."""
+        return self.compiled(self.fused is not None and self.agrees(given))
+
+    def fill(self, run: Callable[..., Any], n: int, given: Sequence[Any], rows: Sequence[np.ndarray],
              values: np.ndarray, threads: int | None = None) -> bool:
         """Fill the rows and the values, `n` entries each; False where a sample failed."""
         failed = _NONE.copy()
@@ -123,10 +130,10 @@ class SampleKernel:
         if threads is not None:
             from transad.runtime.threads import limited
             with limited(threads):
-                return run(n, chunks, threads > 1 and n > 1, *inputs, *self.held, *rows, values, failed)
+                return run(n, chunks, threads > 1 and n > 1, *given, *rows, values, failed)
         wide = n > 1 and self.seconds * n > _WORTH_THREADS
         start = time.perf_counter()
-        right = run(n, chunks, wide, *inputs, *self.held, *rows, values, failed)
+        right = run(n, chunks, wide, *given, *rows, values, failed)
         spent = (time.perf_counter() - start) / n
         if wide:
             import numba
@@ -144,7 +151,7 @@ class SampleKernel:
             assert self.fused is not None
             space: dict[str, Any] = {}
             for p, shape in zip(self.pair.parameters, shapes, strict=True):
-                item = shape if p not in self.mapped else (1, *shape[1:]) if self.batched else shape[1:]
+                item = shape if p not in self.mapped else shape[1:]
                 space[p] = types.SimpleNamespace(shape=item)
             known = self.fits[shapes] = all(eval(a, {}, space) == eval(b, {}, space) for a, b in self.fused.equal)
         return known

@@ -17,7 +17,7 @@ from transad.nodes import gast
 from transad.passes.buffers import Buffers, assigned_once, one_name_each
 from transad.passes.reverse import Pair
 from transad.passes.specialise.values import NotTyped
-from transad.quote import Node, constant, expr, name, names_in, show
+from transad.quote import Node, expr, name, names_in, show
 
 
 @dataclass
@@ -34,19 +34,18 @@ class SampleText:
     rows: list[str] = field(default_factory=list)
 
 
-def sample_text(pair: Pair, wanted: list[str], mapped: set[str], batched: bool, fuse: bool) -> SampleText:
+def sample_text(pair: Pair, wanted: list[str], mapped: set[str], fuse: bool) -> SampleText:
     """The module that runs `pair` for each sample.
 
     wanted   the parameters whose gradients are written, in the order of the pair's cotangents
     mapped   the parameters with one entry for each sample
-    batched  the function is one of a batch: a sample is a batch of one
     fuse     whole-array statements become loops over buffers, where their lengths agree"""
-    return _Sample(pair, wanted, mapped, batched, fuse).made()
+    return _Sample(pair, wanted, mapped, fuse).made()
 
 
 class _Sample:
-    def __init__(self, pair: Pair, wanted: list[str], mapped: set[str], batched: bool, fuse: bool) -> None:
-        self.pair, self.wanted, self.mapped, self.batched, self.fuse = pair, wanted, mapped, batched, fuse
+    def __init__(self, pair: Pair, wanted: list[str], mapped: set[str], fuse: bool) -> None:
+        self.pair, self.wanted, self.mapped, self.fuse = pair, wanted, mapped, fuse
         if pair.writes:
             raise NotTyped("the function writes into its arguments")
         every = [*pair.forward, *pair.reverse]
@@ -75,11 +74,9 @@ class _Sample:
             after = [(v, e) for (v, _), e in zip(after, outs, strict=True)]
         shapes = {} if not self.fuse else {p: self.dims(p) for p in pair.parameters if isinstance(pair.kinds[p], Array)}
         seed = pair.seeds[0]
-        if self.fuse and self.batched:
-            shapes[seed] = ("1",)
         loops = Buffers(pair.kinds, shapes, assigned_once(forward, reverse) - set(pair.parameters), self.names,
                         dict.fromkeys(given.values(), ""))
-        loops.scalars |= set() if self.batched else {seed}
+        loops.scalars.add(seed)
         if self.fuse:
             forward = loops.block(forward)
             reverse = loops.block(reverse)
@@ -92,7 +89,7 @@ class _Sample:
         self.visit(result, False, {}, tests)
         if tests:
             lines.block([If(expr(t), self.failure(), []) for t in dict.fromkeys(tests)], 2)
-        lines.add(2, f"{self.values}[{self.i}] = {self.number(result, loops)}")
+        lines.add(2, f"{self.values}[{self.i}] = {show(result)}")
         if reverse:
             back = _Lines(pair, comments=True)
             back.block(reverse, 2)
@@ -103,21 +100,9 @@ class _Sample:
                       f"{self.rows[v]}[{self.i}][...] = {show(e)}")
         return self.module(lines.out, loops)
 
-    def number(self, result: Node, loops: Buffers) -> str:
-        """The loss of a sample."""
-        if not self.batched:
-            return show(result)
-        before: Block = []
-        if self.fuse and loops.shape(result) == ("1",):
-            entry = loops.element(result, [constant(0)], before)
-            if not before:
-                return show(entry)
-        return f"{show(result)}[0]" if isinstance(result, gast.Name) else f"({show(result)})[0]"
-
     def dims(self, p: str) -> tuple[str, ...]:
         kind: Any = self.pair.kinds[p]
-        dims = [f"{p}.shape[{k}]" for k in range(kind.ndim)]
-        return ("1", *dims[1:]) if self.batched and p in self.mapped else tuple(dims)
+        return tuple(f"{p}.shape[{k}]" for k in range(kind.ndim))
 
     def given(self) -> tuple[dict[str, str], Block, list[tuple[str, Node]]]:
         """The shadows that are rows of the result, the reverse sweep, and gradients that are stored afterwards."""
@@ -210,16 +195,16 @@ class _Sample:
         inputs = [self.all.get(p) or self.again.get(p, p) for p in pair.parameters]
         given = ", ".join([*inputs, *self.rows.values(), self.values, "failed"])
         head = [f"def {label}_samples({self.first}, {self.last}, {self.c}, {given}):"]
-        head += [f"    {p} = {self.item(p, self.first)}" for p in self.all]
+        head += [f"    {p} = {self.all[p]}[{self.first}]" for p in self.all]
         head += [f"    {p} = {given_}" for p, given_ in self.again.items()]
         head += [f"    {b} = np.empty(({', '.join(shape)},), np.{_dtype(dtype)})"
                  for b, (shape, dtype) in loops.buffers.items()]
         seed = pair.seeds[0]
-        head += [f"    {seed} = np.ones(1)"] if self.batched else [f"    {seed} = 1.0"]
+        head += [f"    {seed} = 1.0"]
         head += [f"    for {self.i} in range({self.first}, {self.last}):"]
-        head += [f"        {p} = {self.item(p, self.i)}" for p in self.all]
+        head += [f"        {p} = {self.all[p]}[{self.i}]" for p in self.all]
         head += [f"        {p} = {given_}" for p, given_ in self.again.items()]
-        head += [f"        {seed}[0] = 1.0"] if self.batched else [f"        {seed} = 1.0"]
+        head += [f"        {seed} = 1.0"]
         risky = self.checked or loops.whole > 0 or not self.fuse
         call = f"{label}_samples"
         functions = [(call, frozenset({"checked"} if self.checked or not self.fuse else ()))]
@@ -242,9 +227,6 @@ class _Sample:
         functions += [(f"{label}_threads", frozenset({"threaded"})), (f"{label}_all", frozenset())]
         return SampleText("\n\n\n".join(parts) + "\n", f"{label}_all", functions, loops.equal, self.fuse, loops.whole,
                           list(self.rows.values()))
-
-    def item(self, p: str, at: str) -> str:
-        return f"{self.all[p]}[{at}:{at} + 1]" if self.batched else f"{self.all[p]}[{at}]"
 
 
 def _dtype(dtype: str) -> str:

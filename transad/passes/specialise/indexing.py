@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from transad import ir
 from transad.kinds import BOOL, INT, Array
 from transad.nodes import gast
 from transad.passes.specialise.values import (
@@ -125,7 +126,7 @@ class Indexing(Part):
 
     def gather(self, owner: Val, items: list[Any], node: Node) -> Val:
         if len(items) != 1:
-            raise NotTyped("several fancy indices", node)
+            return self.gather_by_several(owner, items, node)
         i = items[0]
         left = owner.kind.ndim - (i.kind.ndim if i.kind.dtype == "bool" else 1) + (
             1 if i.kind.dtype == "bool" else i.kind.ndim)
@@ -133,6 +134,22 @@ class Indexing(Part):
             raise NotTyped("a floating-point index", node)
         value = Val(index(self.atom(owner, "a").expr, [self.atom(i, "idx").expr]), Array(owner.kind.dtype, left))
         return self.let("t", Val(call("gather", value.expr.value, value.expr.slice), value.kind))
+
+    def gather_by_several(self, owner: Val, items: list[Any], node: Node) -> Val:
+        """`a[i, j]` for arrays of indices, and `a[:, i]`: loops, in compiled code."""
+        ranks = [i.kind.ndim if is_array(i) and i.kind.dtype.startswith(("int", "uint")) else 0 if self.is_int(i) else -1
+                 for i in items]
+        if self.compiled and len(items) == 2 and -1 not in ranks and max(ranks) == 1:
+            if min(ranks) == 1:
+                items = [self.atom(i, "idx") for i in items]
+                lengths = expr("i.shape[0] != j.shape[0]", i=items[0].expr, j=items[1].expr)
+                self.emit(ir.If(lengths, [ir.Exit("raise", call("IndexError", constant(
+                    "two arrays of indices have different lengths")))], []))
+            return self.call_library("picked", [owner, *items], {}, node)
+        whole = isinstance(items[0], Span) and items[0].lower is items[0].upper is items[0].step is None
+        if self.compiled and len(items) == 2 and whole and ranks[1] == 1 and owner.kind.ndim == 2:
+            return self.call_library("np.take", [owner, items[1], Val(constant(1), INT, 1)], {}, node)
+        raise NotTyped("several fancy indices", node)
 
     def eval_Attribute(self, node: Node) -> Any:
         owner = self.eval(node.value)

@@ -9,7 +9,7 @@ from typing import Any
 
 from transad import ir
 from transad.kinds import INT, Array, Kind, Scalar
-from transad.passes.specialise.library import LIBRARY, SEQUENCES
+from transad.passes.specialise.library import LIBRARY, OWN, SEQUENCES
 from transad.passes.specialise.values import NotTyped, Obj, Part, Tup, Val, is_array, is_scalar
 from transad.quote import Node, call, constant, expr, slice_, tuple_
 
@@ -53,7 +53,7 @@ class LibraryCalls(Part):
         self.at, self.run_Raise = _stay, _refuse
         start = len(self.buffer)
         try:
-            result = self.inline_source(LIBRARY[f], args, keywords, node)
+            result = self.inline_source(LIBRARY.get(f) or OWN[f], args, keywords, node)
             for s in ir.walk(self.buffer[start:]):
                 if isinstance(s, ir.For):
                     s.library = True

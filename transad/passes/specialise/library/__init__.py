@@ -18,7 +18,7 @@ _FAMILIES = {
     scans: "cumsum cumprod diff ediff1d trapezoid interp convolve correlate nan_to_num",
     joining: "concatenate hstack vstack stack column_stack dstack append repeat tile split array_split delete meshgrid",
     arranging: "flip flipud fliplr roll rot90 squeeze expand_dims atleast_1d atleast_2d swapaxes "
-               "moveaxis transpose take diag tril triu diagflat",
+               "moveaxis transpose take take_along_axis diag tril triu diagflat",
     making: "eye identity full full_like zeros_like ones_like empty_like linspace arange vander tri logspace geomspace",
     order: "sort argsort searchsorted clip round around digitize partition",
     missing: "nansum nanprod nanmean nanvar nanstd nanmax nanmin nanmedian",
@@ -38,5 +38,6 @@ def _found() -> dict[str, types.FunctionType]:
 
 
 LIBRARY = _found()
+OWN = {"picked": arranging.picked}          # what stands for an index
 
-__all__ = ["LIBRARY", "SEQUENCES"]
+__all__ = ["LIBRARY", "OWN", "SEQUENCES"]

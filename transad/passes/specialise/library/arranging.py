@@ -103,6 +103,38 @@ def take(a: Any, indices: Any, axis: Any = None) -> Any:
     return out
 
 
+def picked(a: Any, i: Any, j: Any) -> Any:
+    """`a[i, j]` where at least one of the two is an array of rank 1 and the other one too, or a number."""
+    n = i.shape[0] if np.ndim(i) == 1 else j.shape[0]
+    out = np.empty((n, *a.shape[2:]), a.dtype) if a.ndim > 2 else np.empty(n, a.dtype)
+    if np.ndim(i) == 1 and np.ndim(j) == 1:
+        for k in range(n):
+            out[k] = a[i[k], j[k]]
+    elif np.ndim(i) == 1:
+        for k in range(n):
+            out[k] = a[i[k], j]
+    else:
+        for k in range(n):
+            out[k] = a[i, j[k]]
+    return out
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    out = np.empty(indices.shape, arr.dtype)
+    if arr.ndim == 1:
+        for i in range(indices.shape[0]):
+            out[i] = arr[indices[i]]
+    elif axis % arr.ndim == 0:
+        for i in range(indices.shape[0]):
+            for j in range(indices.shape[1]):
+                out[i, j] = arr[indices[i, j], j]
+    else:
+        for i in range(indices.shape[0]):
+            for j in range(indices.shape[1]):
+                out[i, j] = arr[i, indices[i, j]]
+    return out
+
+
 def diagonal_of(a: Any, k: int) -> Any:
     first, second = max(-k, 0), max(k, 0)
     out = np.empty(max(min(a.shape[0] - first, a.shape[1] - second), 0), a.dtype)
