@@ -64,7 +64,9 @@ class Phi:
 @dataclass(eq=False)
 class For(Statement):
     """`for var in range(start, stop, step)`; nothing in the body assigns `var`. `mapped`: the trips are the items of a
-    map, a comprehension or a `prange`; `library`: it is in place of a NumPy function, which runs in one thread."""
+    map, a comprehension or a `prange`; `library`: it is in place of a NumPy function, which runs in one thread; `store`:
+    the reverse sweep of a map reads what the forward sweep kept of each item; `own`: variables of functions that are
+    called in a trip, which start anew in the next."""
 
     var: str
     start: Node
@@ -74,6 +76,8 @@ class For(Statement):
     phis: list[Phi] = field(default_factory=list)
     mapped: bool = field(default=False, kw_only=True)
     library: bool = field(default=False, kw_only=True)
+    store: bool = field(default=False, kw_only=True)
+    own: frozenset[str] = field(default=frozenset(), kw_only=True)
 
 
 @dataclass(eq=False)

@@ -63,6 +63,7 @@ def noted(plan: Any) -> list[MapNote]:
 
 def _typed(plan: Any) -> list[MapNote]:
     from transad.kernels import _large
+    from transad.passes.branches import flattened
     from transad.passes.distinct import distinct
     from transad.passes.kernelize import kernelize
     from transad.pipeline import PASSES, State
@@ -72,7 +73,7 @@ def _typed(plan: Any) -> list[MapNote]:
     found: list[tuple[Any, str]] = []
     names = Names(fresh.specialiser.names.taken)
     jit = state.options.jit
-    kernelize(distinct(fresh.program, names), names, every=jit, worth=None if jit else _large, notes=found)
+    kernelize(distinct(flattened(fresh.program, names), names), names, every=jit, worth=None if jit else _large, notes=found)
     out = []
     for loop, why in found:
         why = why or ("" if state.chain is not None else "parallel=False" if not state.options.parallel else

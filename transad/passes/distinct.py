@@ -17,45 +17,52 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While, dump
+from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While, assigned, dump
+from transad.kinds import Array
 from transad.names import Names
 from transad.quote import Node, name, show, substitute
 
 
 def distinct(program: Program, names: Names) -> Program:
-    """The program with each later assignment at the top level under a fresh name."""
-    known, now, body, kinds = set(program.parameters), dict[str, str](), [], dict(program.kinds)
+    """The program with each later assignment at the top level under a fresh name, but for what a map adds to. A branch or
+    a loop that assigns a number anew starts from a copy of it."""
+    known, now, body, kinds = set(program.parameters), dict[str, str](), list[Statement](), dict(program.kinds)
+
+    def fresh(v: str) -> None:
+        nonlocal now
+        now = {**now, v: names.fresh(v)}
+        kinds[now[v]] = kinds[v]
+
     for s in program.body:
-        if not isinstance(s, Let):
-            body.append(_renamed(s, now))
-            known |= _assigned(s)
+        if isinstance(s, Let):
+            value = _inside(s.value, now)
+            if s.name in known:
+                fresh(s.name)
+            known.add(s.name)
+            body.append(Let(now.get(s.name, s.name), value, line=s.line, source=s.source))
             continue
-        value = _inside(s.value, now)
-        if s.name in known:
-            now = {**now, s.name: names.fresh(s.name)}
-            kinds[now[s.name]] = kinds[s.name]
-        known.add(s.name)
-        body.append(Let(now.get(s.name, s.name), value, line=s.line, source=s.source))
+        if isinstance(s, If | For | While) and not (isinstance(s, For) and s.mapped):
+            for v in sorted(v for v in assigned([s]) & known if not isinstance(kinds[v], Array)):
+                old = name(now.get(v, v))
+                fresh(v)
+                body.append(Let(now[v], old, line=s.line))
+        body.append(renamed(s, now))
+        known |= assigned([s])
     return replace(program, body=body, results=[_inside(e, now) for e in program.results], kinds=kinds)
-
-
-def _assigned(s: Statement) -> set[str]:
-    from transad.ir import assigned
-    return assigned([s])
 
 
 def _inside(e: Node, now: dict[str, str]) -> Node:
     return substitute(e, lambda n: name(now[n.id]) if n.id in now else None) if now else e
 
 
-def _renamed(s: Statement, now: dict[str, str]) -> Statement:
+def renamed(s: Statement, now: dict[str, str]) -> Statement:
     """A statement with other names for some variables."""
     if not now:
         return s
     place: dict[str, Any] = {"line": s.line, "source": s.source}
 
     def block(b: Block) -> Block:
-        return [_renamed(x, now) for x in b]
+        return [renamed(x, now) for x in b]
 
     if isinstance(s, Let):
         return Let(now.get(s.name, s.name), _inside(s.value, now), **place)
@@ -65,7 +72,7 @@ def _renamed(s: Statement, now: dict[str, str]) -> Statement:
         return Store(now.get(s.array, s.array), [_inside(i, now) for i in s.index], _inside(s.value, now), s.op, **place)
     if isinstance(s, For):
         return For(now.get(s.var, s.var), _inside(s.start, now), _inside(s.stop, now), s.step, block(s.body),
-                   mapped=s.mapped, **place)
+                   mapped=s.mapped, library=s.library, store=s.store, own=s.own, **place)
     if isinstance(s, While):
         return While(_inside(s.test, now), block(s.body), **place)
     if isinstance(s, If):
@@ -76,4 +83,4 @@ def _renamed(s: Statement, now: dict[str, str]) -> Statement:
     return Do(_inside(s.value, now), **place)
 
 
-__all__ = ["distinct", "dump", "show"]
+__all__ = ["distinct", "dump", "renamed", "show"]

@@ -18,37 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from transad.ir import (
-    Block,
-    Do,
-    Exit,
-    For,
-    If,
-    Let,
-    Move,
-    Program,
-    Statement,
-    Store,
-    While,
-    assigned,
-    dump,
-    expressions,
-    reads,
-    walk,
-)
-from transad.kinds import Array, Kind, Scalar
+from transad.ir import Block, Do, For, Let, Program, While, assigned, dump, expressions, walk
 from transad.names import Names
 from transad.nodes import gast
-from transad.passes.fresh import private as _private
-from transad.passes.own_entries import beginning, localised, owned
+from transad.passes.map_items import Dependent, Map, mapped
 from transad.passes.versions import live_before
-from transad.quote import Node, constant, name, names_in
-
-_ADDED = ("float64", "int64")
-
-
-class Dependent(Exception):
-    """Why a loop is not a map."""
+from transad.quote import names_in
 
 
 @dataclass
@@ -58,30 +33,6 @@ class Straight:
     body: Block
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Map:
-    """A loop as a map over `range(start, stop)`. `item` takes the index and `inputs`; its results are the summands of
-    `sums` and the entries of `arrays`. `made`: how those arrays are allocated; `starts`: what the sums start from."""
-
-    loop: For
-    item: Program
-    inputs: list[str]
-    sums: list[str]
-    arrays: list[str]
-    made: dict[str, Node]
-    starts: dict[str, Node]
-    threaded: bool
-
-    @property
-    def outputs(self) -> list[str]:
-        return [*self.sums, *self.arrays]
-
-    def reads(self) -> set[str]:
-        """The variables that must be there before the map."""
-        bounds = [self.loop.start, self.loop.stop, *self.made.values(), *self.starts.values()]
-        return {n for e in bounds for n in names_in(e)} | set(self.inputs)
 
 
 def kernelize(program: Program, names: Names, every: bool,
@@ -119,7 +70,7 @@ def _found(s: For, before: Block, program: Program, names: Names, after: set[str
     """The map that a loop is, or None and a note."""
     why, found = "", None
     try:
-        found = _map(s, before, program, names, after)
+        found = mapped(s, before, program, names, after)
     except Dependent as problem:
         why = problem.args[0]
     if found is not None and worth is not None and not worth(found):
@@ -182,162 +133,6 @@ def _certain(block: Block) -> set[str]:
     """The variables assigned on every path."""
     from transad.passes.reverse.assembly import definite
     return definite(block)
-
-
-def _shown(v: str) -> str:
-    return f"`{v}`"
-
-
-def _map(s: For, before: Block, program: Program, names: Names, after: set[str]) -> Map:
-    """The loop as a map, if its trips are independent."""
-    body = _copied(s.body)
-    if s.step != 1 or _leaves(body) or any(isinstance(x, Do) for x in walk(body)):
-        raise Dependent("it is left early, printed from, or does not go up by one")
-    live: set[str] = set()
-    for x in reversed(body):
-        live = live_before(x, live)
-    changed = assigned(body)
-    if s.var in changed or s.var in after:
-        raise Dependent(f"{s.var} is read after it")
-    carried = changed & live
-    sums = sorted(carried)
-    for v in sums:
-        if not _is_sum(v, body, program.kinds[v]):
-            raise Dependent(f"{_shown(v)} goes from one item to the next, and not as a sum")
-    if (changed - carried) & after:
-        raise Dependent(f"{_shown(min((changed - carried) & after))} is what the last item left")
-    stores = _stores(body, changed, s.var)
-    if stores is None:
-        raise Dependent("an item writes into an array that other items see")
-    plain = {a for a in stores if _once(a, body, program.kinds[a])}
-    made = {a: e for a in stores if (e := _allocation(a, before)) is not None}
-    if len(made) != len(stores):
-        raise Dependent("an item writes into an array that is not made anew just before")
-    if not sums and not made:
-        raise Dependent("nothing comes of it")
-    for a, e in made.items():
-        if a in changed or changed & set(names_in(e)) or any(
-                isinstance(x, Let) and x.name in set(names_in(e)) for x in before[_place(a, before):]):
-            raise Dependent(f"{_shown(a)} is made of what changes before it is filled")
-    live -= set(made)
-    starts = {v: _start(v, before) or name(v) for v in sums}
-    kinds: dict[str, Kind] = {**program.kinds, s.var: Scalar("int64")}
-    entries: Block = [Let(v, constant(0.0 if program.kinds[v] == Scalar("float64") else 0)) for v in sums]
-    results = [name(v) for v in sums]
-    for a in stores:
-        if a not in plain:
-            y = names.fresh("row" if kinds[a].ndim > 1 else "y")        # type: ignore[union-attr]
-            begun = beginning(made[a], kinds[a])                        # type: ignore[arg-type]
-            if begun is None:
-                raise Dependent(f"{_shown(a)} is made in a way that does not tell the shape of its rows")
-            entries.append(Let(y, begun[0]))
-            kinds[y] = begun[1]
-            live |= set(names_in(begun[0])) & set(program.kinds)
-            body = localised(a, y, body, s.var, kinds[a].ndim)          # type: ignore[union-attr]
-            results.append(name(y))
-            continue
-        place, store = next((k, x) for k, x in enumerate(body) if isinstance(x, Store) and x.array == a)
-        y = names.fresh("y")
-        kinds[y] = kinds[a].element      # type: ignore[union-attr]
-        value = store.value
-        if kinds[y] == Scalar("float64") and isinstance(value, gast.Constant):
-            value = constant(float(value.value))
-        body[place] = Let(y, value, line=store.line, source=store.source)
-        results.append(name(y))
-    inputs = [p for p in [*program.kinds] if p in live and p not in carried and p != s.var]
-    inputs = [p for p in inputs if p not in program.constants]
-    item = Program(program.name, [s.var, *inputs], entries + body, results, kinds, program.constants, program.filename)
-    return Map(s, item, inputs, sums, list(stores), made, starts, s.mapped)
-
-
-def _leaves(block: Block) -> bool:
-    """Remove `continue` of the loop itself (at the tail of a path it means nothing); whether it can be left."""
-    for s in list(block):
-        if isinstance(s, Exit) and s.how == "continue":
-            block.remove(s)
-        elif isinstance(s, Exit):
-            if s.how != "raise":
-                return True
-        elif isinstance(s, If) and any([_leaves(s.then), _leaves(s.orelse)]):
-            return True
-    return False
-
-
-def _is_sum(v: str, body: Block, kind: Kind) -> bool:
-    """Whether a carried variable is only added to."""
-    if not isinstance(kind, Scalar) or kind.dtype not in _ADDED:
-        return False
-    for s in walk(body):
-        if v not in reads(s) and not (isinstance(s, Let) and s.name == v) and not (
-                isinstance(s, Move) and v in s.targets) and not (isinstance(s, For) and s.var == v):
-            continue
-        if not isinstance(s, Let) or s.name != v or not isinstance(s.value, gast.BinOp):
-            return False
-        e = s.value
-        left = isinstance(e.left, gast.Name) and e.left.id == v and v not in names_in(e.right)
-        right = isinstance(e.right, gast.Name) and e.right.id == v and v not in names_in(e.left)
-        if not ((left and isinstance(e.op, gast.Add | gast.Sub)) or (right and isinstance(e.op, gast.Add))):
-            return False
-    return True
-
-
-def _stores(body: Block, changed: set[str], var: str) -> list[str] | None:
-    """The outer arrays of which each trip touches its own entries only; None where other memory is written."""
-    fresh = _private(body)
-    found: list[str] = []
-    for s in walk(body):
-        if not isinstance(s, Store) or s.array in fresh:
-            continue
-        if s.array in changed or not owned(s.array, body, var):
-            return None
-        if s.array not in found:
-            found.append(s.array)
-    return found
-
-
-def _once(a: str, body: Block, kind: Kind) -> bool:
-    """Whether a trip does nothing with an array but store one number, on every path."""
-    uses = [s for s in walk(body) if a in reads(s)]
-    return isinstance(kind, Array) and kind.ndim == 1 and len(uses) == 1 and any(s is uses[0] for s in body) and isinstance(
-        uses[0], Store) and not uses[0].op and a not in names_in(uses[0].value)
-
-
-def _allocation(a: str, before: Block) -> Node | None:
-    """How an array is made that nothing touches before the loop."""
-    touching = [s for s in walk(before) if a in reads(s) or a in assigned([s])]
-    if len(touching) != 1 or not isinstance(touching[0], Let) or not any(s is touching[0] for s in before):
-        return None
-    e = touching[0].value
-    label = e.func.id if isinstance(e, gast.Call) and isinstance(e.func, gast.Name) else ""
-    return e if label in ("np.empty", "np.zeros") else None
-
-
-def _place(a: str, before: Block) -> int:
-    return next(k for k, s in enumerate(before) if isinstance(s, Let) and s.name == a)
-
-
-def _start(v: str, before: Block) -> Node | None:
-    """The literal that a sum starts from."""
-    touching = [s for s in walk(before) if v in reads(s) or v in assigned([s])]
-    if len(touching) == 1 and isinstance(touching[0], Let) and any(s is touching[0] for s in before):
-        e = touching[0].value
-        return e if isinstance(e, gast.Constant) else None
-    return None
-
-
-def _copied(block: Block) -> Block:
-    out: Block = []
-    for s in block:
-        place = {"line": s.line, "source": s.source}
-        new: Statement = s
-        if isinstance(s, For):
-            new = For(s.var, s.start, s.stop, s.step, _copied(s.body), **place)
-        elif isinstance(s, While):
-            new = While(s.test, _copied(s.body), **place)
-        elif isinstance(s, If):
-            new = If(s.test, _copied(s.then), _copied(s.orelse), **place)
-        out.append(new)
-    return out
 
 
 __all__ = ["Map", "Straight", "dump", "kernelize"]

@@ -82,10 +82,11 @@ class Loops(Iterators, Lists):
         def make() -> ir.Statement:
             var = self.residual(self.frame, wanted, INT) if wanted else self.names.fresh("i")
             self.kinds[var] = INT
-            outer, self.buffer = self.buffer, []
+            outer, self.buffer, known = self.buffer, [], len(self.frames)
             body(name(var))
             inner, self.buffer = self.buffer, outer
-            return ir.For(var, start, stop, step, inner, line=line, source=source)
+            own = frozenset(slot for f in self.frames[known:] for slot in f.slots.values())
+            return ir.For(var, start, stop, step, inner, line=line, source=source, own=own)
         self.settle(make)
 
     def settle(self, make: Callable[[], ir.Statement]) -> None:

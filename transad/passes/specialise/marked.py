@@ -12,7 +12,8 @@ from typing import Any
 from transad.ir import Block, Do, For, If, Let, Program, Store, While, assigned, walk
 from transad.kinds import FLOAT, Array
 from transad.passes.duals import Dual, by_dual, by_slopes
-from transad.passes.kernelize import _copied, _private
+from transad.passes.fresh import private
+from transad.passes.map_items import copied
 from transad.passes.specialise.values import Closure, Marked, NotTyped, Obj, Part, Record, Tup, Val
 from transad.passes.versions import live_before, versions
 from transad.quote import Node, constant, name, names_in
@@ -81,9 +82,9 @@ class MarkedCalls(Part):
 
     def read_by_marked(self, body: Block, leaves: list[Val], known: set[str]) -> list[str] | None:
         """What a body reads; None where the call is not from numbers to numbers."""
-        changed, private = assigned(body), _private(body)
+        changed, fresh = assigned(body), private(body)
         for s in walk(body):
-            if isinstance(s, Do) or (isinstance(s, Store) and s.array not in private):
+            if isinstance(s, Do) or (isinstance(s, Store) and s.array not in fresh):
                 return None
             if not isinstance(s, Let | Store | If | For | While) and type(s).__name__ not in ("Move", "Exit"):
                 return None
@@ -102,7 +103,7 @@ class MarkedCalls(Part):
             y = self.names.fresh("y")
             self.kinds[y] = v.kind
             ends.append(Let(y, v.expr, line=self.line))
-        return Dual(f.label, inputs, _copied(body) + ends, [s.name for s in ends if isinstance(s, Let)])
+        return Dual(f.label, inputs, copied(body) + ends, [s.name for s in ends if isinstance(s, Let)])
 
     def swept_again(self, f: Marked, body: Block, leaves: list[Val], inputs: list[str]) -> list[Node]:
         """The body in place; the reverse sweep runs it again, forwards."""
