@@ -129,12 +129,119 @@ def programs(store):
             captured_and_changed, counts_its_calls, marked_inside_marked, reads_an_array]
 
 
+def total(v):
+    return v[0] * v[1] + np.sum(v * v * v)
+
+
+def peaks(p, t):
+    return p[0] * math.exp(-p[1] * t) + p[-1]
+
+
+def recurrence(v, c):
+    s = 0.0
+    for i in range(len(v)):
+        s = s * c + v[i] * v[i] * s + math.sin(v[i])
+    return s
+
+
+def running(v, c):
+    w = np.zeros(3)
+    for i in range(3):
+        w[i] = v[i] * c + v[0]
+        if i > 0:
+            w[i] += w[i - 1]
+    return w
+
+
+def scaled_and_summed(v, c):
+    w = v * c + 1.0
+    return w, np.sum(w) * c
+
+
+def two_numbers(c):
+    w = np.empty(2)
+    w[0], w[1] = c * c, math.sqrt(c)
+    return w
+
+
+def quadratic(m, c):
+    s = 0.0
+    for i in range(m.shape[0]):
+        for j in range(m.shape[1]):
+            s += m[i, j] * c * m[j, i]
+    return s
+
+
+def array_programs(store):
+    cubes, peak, step, run, scale, two, square, times = (transad.fwddiff(f, store=store) for f in (
+        total, peaks, recurrence, running, scaled_and_summed, two_numbers, quadratic, np.dot))
+
+    def whole(xs):
+        return cubes(xs) * xs[2]
+
+    def literal(xs):
+        return peak(xs, 0.3) * peak(xs * 2, xs[0])
+
+    def element_by_element(xs):
+        return step(xs, xs[0]) + step(xs * xs, 0.2)
+
+    def array_to_array(xs):
+        w = run(xs, xs[1])
+        return w[0] * w[1] * w[2]
+
+    def two_results(xs):
+        w, s = scale(xs, xs[1])
+        w[0] = 2.0 * w[1]
+        return np.sum(w) * s + w[2]
+
+    def number_to_array(xs):
+        w = two(xs[0])
+        return w[0] * w[1] * xs[1]
+
+    def matrix(xs):
+        m = np.empty((3, 3))
+        for i in range(3):
+            for j in range(3):
+                m[i, j] = xs[i] * xs[j] + xs[i]
+        return square(m, xs[0])
+
+    def product(xs):
+        m = np.zeros((3, 3))
+        m[0], m[1] = xs, xs * xs
+        w = times(m, xs)
+        return np.sum(w * w)
+
+    def in_a_loop(xs):
+        s = 0.0
+        for i in range(4):
+            w = run(xs * s, xs[0] + i)
+            s += 0.01 * w[2] + step(w, 0.1) * 0.01
+        return s
+
+    def items(xs):
+        return sum(map(lambda e: step(xs, e), xs)) + sum(run(xs, e)[2] * peak(xs, e) for e in xs)
+
+    def captured_array(xs):
+        k = xs * 2.0
+        inner = transad.fwddiff(lambda t: np.sum(k * t) + k[1], store=store)
+        a = inner(xs[0])
+        k[1] = 7.0 * xs[2]
+        return a * inner(xs[1])
+
+    def gives_back_what_it_got(xs):
+        same = transad.fwddiff(lambda v: v, store=store)
+        w = same(xs) * 2.0
+        return w[0] * same(w)[1]
+    return [whole, literal, element_by_element, array_to_array, two_results, number_to_array, matrix, product, in_a_loop,
+            items, captured_array, gives_back_what_it_got]
+
+
 def differences(f, x):
     return np.array([(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(len(x))])
 
 
 CASES = [pytest.param(f, id=f"{f.__name__}-{'store' if store else 'again'}") for store in (False, True)
-         for f in programs(store)]
+         for f in programs(store) + array_programs(store)]
 
 
 @pytest.mark.parametrize("path", ["auto", "recorded"])
@@ -143,7 +250,7 @@ def test_gradient(f, path):
     np.testing.assert_allclose(transad.grad(f, path=path, mode="reverse")(XS), differences(f, XS), rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("f", [p for p in programs(False)[:4]] + [programs(True)[1]])
+@pytest.mark.parametrize("f", [*programs(False)[:4], programs(True)[1], *array_programs(False)[:5]])
 def test_compiled(f):
     np.testing.assert_allclose(transad.grad(f, jit=True)(XS), differences(f, XS), rtol=1e-6, atol=1e-7)
 
@@ -164,6 +271,16 @@ def test_the_pullback_is_partials_times_cotangent():
     stored = transad.fwddiff(pendulum, store=True)
     text = source(lambda x: stored(x, 2.0, 20) * x, 0.7)
     assert "for" not in text.split("_rev(")[1] and "t_q" in text.split("_rev(")[0], text
+
+
+def test_arrays_take_a_sweep_for_each_element_or_literal_index():
+    step, peak, run = (transad.fwddiff(f) for f in (recurrence, peaks, running))
+    text = source(lambda v: step(v, 2.0) * v[0], XS, mode="reverse")
+    assert "tape" not in text and "for j in range(len(v))" in text.split("_rev(")[1], text
+    text = source(lambda v: peak(v, 2.0) * v[0], XS, mode="reverse")
+    assert "for" not in text and "d_v[-1] +=" in text, text
+    text = source(lambda v, c: np.sum(run(v, c)), XS, 2.0, mode="reverse")
+    assert "d_c" not in text and "tape" not in text, text
 
 
 def test_arguments_that_nobody_differentiates_have_no_tangent():
@@ -212,9 +329,14 @@ def test_explain_says_which_mode_and_why():
     from transad.explain import explained
     from transad.plan import planned
     total = transad.fwddiff(lambda v: np.sum(v * v))
+    prints = transad.fwddiff(lambda v: print(v) or v[0])
 
     def f(v):
         return total(v) * v[0]
+
+    def g(v):
+        return prints(v) * v[1]
     text = explained(planned(f, (np.ones(3),), options={"mode": "forward", "chunk": 4}))
     assert 'mode="forward"' in text and "4 directions" in text
-    assert "marked fwddiff, but is differentiated in reverse" in text and "array v" in text
+    assert "is marked fwddiff: one forward sweep for each element of v" in text
+    assert "sweep for each" not in explained(planned(g, (np.ones(3),)))

@@ -31,8 +31,11 @@ from transad.errors import Place
 from transad.ir import Block, Do, For, Let, Statement, Store, While, blocks, dump, walk
 from transad.kinds import Array, Scalar
 from transad.map_notes import noted
+from transad.passes.forward.by_element import swept_by_element
+from transad.pipeline import _leaf_names
 from transad.plan import Plan
 from transad.quote import show
+from transad.verbs import MANY
 
 __all__ = ["advice", "explained"]
 
@@ -133,9 +136,12 @@ def _typed(plan: Plan) -> list[str]:
         out.append(f"  mode=\"forward\": grad runs no reverse sweep; up to {MOST} numbers take one sweep where that can be,\n"
                    f"    more take several of {plan.state.options.chunk or CHUNK} directions each (chunk=)")
     if plan.state.unmarked[0]:
-        label, array = plan.state.unmarked
-        out.append(f"  {label} is marked fwddiff, but is differentiated in reverse"
-                   + (f": it reads the array {array}, one sweep for each element" if array else ""))
+        out.append(f"  {plan.state.unmarked[0]} is marked fwddiff, but is differentiated in reverse: {plan.state.unmarked[1]}")
+    leaves = [n for w in plan.wanted for n in _leaf_names(plan.state.arguments[w], plan.state.specialiser, w)]
+    for label, place in swept_by_element(plan.state.program, leaves):
+        array = plan.state.program.parameters[place].partition("@")[0]
+        out.append(f"  {label} is marked fwddiff: one forward sweep for each element of {array}; where there are more than\n"
+                   f"    {MANY}, it is differentiated in reverse, and a warning says so")
     if pair.writes:
         out.append("  it writes into an argument: arguments that share memory with each other go to the recorded path")
     return out

@@ -7,7 +7,7 @@ function refers to is unchanged. The way of the last call is tried first (`Fast.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from transad.passes.specialise.values import Val
 from transad.runtime.kernels import ItemFailed
 from transad.runtime.sweep import _local
 from transad.typed import MISS, Refusal, Typed, _unchanged, find, large_by_python
+from transad.verbs import MANY
 
 _ARRAY = np.ndarray
 
@@ -77,7 +78,8 @@ class Fast:
         if run is None and self.options.mode == "forward":
             return _never, ()                          # more sweeps than one: see `transad.sweeps`
         run = run or self.runner(typed, typed.code.joint)
-        return _guarded(run, args, typed.dependencies, typed.built.chain is not None), typed.dependencies
+        by_element = {k for _, k in built.by_element}
+        return _guarded(run, args, typed.dependencies, built.chain is not None, by_element), typed.dependencies
 
     def forwards(self, args: tuple, typed: Typed) -> Callable[..., Any] | None:
         """A forward sweep, where `mode` asks for it or chooses it (see `Options`)."""
@@ -110,11 +112,13 @@ def _is_number(shape: Shape) -> bool:
     return isinstance(shape.leaf, Scalar)
 
 
-def _guarded(run: Callable[..., Any], args: tuple, dependencies: Sequence[Any], fails: bool) -> Callable[..., Any]:
+def _guarded(run: Callable[..., Any], args: tuple, dependencies: Sequence[Any], fails: bool,
+             by_element: Container[int] = ()) -> Callable[..., Any]:
     """The sweep, called if the arguments are of the kinds of `args`, what the text refers to is unchanged and no
     sweep is live; else MISS. Made as text for these arguments, since a loop over them would cost as much as the sweep.
 
-    fails: items may raise; the general way finds out why"""
+    fails       items may raise; the general way finds out why
+    by_element  arrays of which each element takes a sweep: the sweep is for few elements"""
     space: dict[str, Any] = {"run": run, "local": _local, "MISS": MISS, "ItemFailed": ItemFailed}
     tests = ["more or local.stack"]
     for k, a in enumerate(args):
@@ -123,6 +127,7 @@ def _guarded(run: Callable[..., Any], args: tuple, dependencies: Sequence[Any], 
         if type(a) is _ARRAY:
             space[f"d{k}"] = a.dtype
             tests.append(f"a{k}.ndim != {a.ndim} or (a{k}.dtype is not d{k} and a{k}.dtype != d{k})")
+            tests += [f"a{k}.size > {MANY}"] if k in by_element else []
     for k, (holder, name, value) in enumerate(dependencies):
         space |= {f"h{k}": holder, f"v{k}": value}
         held = f"h{k}.get({name!r}, MISS)" if type(holder) is dict else f"getattr(h{k}, {name!r}, MISS)"

@@ -24,6 +24,7 @@ from transad.kinds import Array, Kind
 from transad.names import Names
 from transad.options import Options
 from transad.passes.activity import used_as_number
+from transad.passes.forward.by_element import swept_by_element
 from transad.passes.prune import prune
 from transad.passes.recursion import PARTS, emit_recursion, recursion
 from transad.passes.regions import regions
@@ -49,7 +50,8 @@ class Built:
     filename: str = ""
     line: int = 0
     chain: Chain | None = None
-    unmarked: tuple[str, int] = ("", -1)        # a marked function that is inlined; the argument that it reads as an array
+    by_element: list[tuple[str, int]] = field(default_factory=list)     # marked functions that take a sweep for each
+    #                                             element of an array, and the argument whose shape that array has
     recursive: list[str] = field(default_factory=list)          # the functions of the text besides the sweeps
 
     def result(self, flat: tuple) -> Any:
@@ -84,7 +86,7 @@ class State:
     pair: Any = None
     chain: Chain | None = None
     text: str = ""
-    unmarked: tuple[str, str] = ("", "")       # a marked function that is inlined all the same, and the array it reads
+    unmarked: tuple[str, str] = ("", "")       # a marked function that is inlined all the same, and why
     after: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -185,7 +187,7 @@ def run(state: State) -> State:
     except Inlined as problem:
         again = State(state.function, state.arguments, state.captured, state.wanted, state.watch, state.options, False,
                       state.rows)
-        vars(state).update(vars(run(again)), unmarked=(problem.label, problem.array))
+        vars(state).update(vars(run(again)), unmarked=(problem.label, problem.reason))
     except NotTyped as problem:
         if state.specialiser is not None:
             problem.dependencies = state.specialiser.dependencies
@@ -194,14 +196,15 @@ def run(state: State) -> State:
 
 
 def build(f: types.FunctionType, arguments: dict[str, Shape], captured: dict[str, Shape],
-          wanted: list[str], options: Options = Options()) -> Built:
-    """The sweeps of `f` for arguments of these shapes, with cotangents for those in `wanted`."""
-    s = run(State(f, arguments, captured, wanted, options=options))
+          wanted: list[str], options: Options = Options(), marked: bool = True) -> Built:
+    """The sweeps of `f` for arguments of these shapes, with cotangents for those in `wanted`.
+
+    marked: whether calls of functions marked `fwddiff` are taken forwards"""
+    s = run(State(f, arguments, captured, wanted, options=options, marked=marked))
+    leaves = [n for w in wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
     return Built(s.pair, s.text, s.structure, s.kinds, list(s.specialiser.captures.values()),
                  _distinct(s.specialiser.dependencies), s.pair.writes,
-                 f.__code__.co_filename, f.__code__.co_firstlineno, s.chain,
-                 (s.unmarked[0], s.program.parameters.index(f"{s.unmarked[1]}@0") if f"{s.unmarked[1]}@0"
-                  in s.program.parameters else -1),
+                 f.__code__.co_filename, f.__code__.co_firstlineno, s.chain, swept_by_element(s.program, leaves),
                  [f"{r.name}{part}" for r in s.recursive.values() for part in PARTS if r.pair.wanted or not part])
 
 

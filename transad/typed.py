@@ -20,7 +20,7 @@ from transad.options import Options
 from transad.passes.specialise.values import NotTyped
 from transad.runtime.kernels import ItemFailed
 from transad.runtime.sweep import live
-from transad.verbs import ForwardDiff, many_sweeps
+from transad.verbs import MANY, ForwardDiff, many_sweeps
 
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 _BUILT: dict[Any, list[Any]] = {}
@@ -125,16 +125,21 @@ def find(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], nam
         known = _BUILT.get(key)
     except TypeError:
         return None
-    for entry in known or ():
-        if entry.current():
-            return entry, leaves, cells, len(bound)
-    entry = _build(f, slots, shapes, cell_shapes, wanted, options)
-    _BUILT[key] = [entry, *(known or [])][:4]
-    if isinstance(entry, Typed) and entry.built.unmarked[1] >= 0:
+    entry = next((e for e in known or () if e.current()), None)
+    if entry is None:
+        entry = _build(f, slots, shapes, cell_shapes, wanted, options)
+        _BUILT[key] = [entry, *(known or [])][:4]
+    if isinstance(entry, Typed) and entry.built.by_element:
         values = [*(leaf for c in cells for leaf in described(c.cell_contents)[1]), *leaves]
-        label, place = entry.built.unmarked
-        if place < len(values):
-            many_sweeps(label, int(np.size(values[place])))
+        label, count = max(((v, int(np.size(values[k]))) for v, k in entry.built.by_element), key=lambda found: found[1])
+        if count > MANY:
+            key = (*key, "in reverse")
+            unmarked = next((e for e in _BUILT.get(key, ()) if e.current()), None)
+            if unmarked is None:
+                many_sweeps(label, count)
+                unmarked = _build(f, slots, shapes, cell_shapes, wanted, options, marked=False)
+                _BUILT[key] = [unmarked]
+            entry = unmarked
     return entry, leaves, cells, len(bound)
 
 
@@ -160,7 +165,7 @@ def _ordered(f: types.FunctionType, args: tuple, kwargs: dict) -> list[Any] | No
 
 
 def _build(f: types.FunctionType, slots: tuple[str, ...], shapes: list[Shape], cell_shapes: list[Shape],
-           wanted: list[int], options: Options) -> Typed | Refusal:
+           wanted: list[int], options: Options, marked: bool = True) -> Typed | Refusal:
     try:
         for w in wanted:
             for kind in leaf_kinds(shapes[w]):
@@ -168,7 +173,7 @@ def _build(f: types.FunctionType, slots: tuple[str, ...], shapes: list[Shape], c
                     raise NotTyped(f"the differentiated argument {slots[w]} holds {kind.dtype} values")
         built = pipeline.build(f, dict(zip(slots, shapes, strict=True)),
                                dict(zip(f.__code__.co_freevars, cell_shapes, strict=True)),
-                               [slots[w] for w in wanted], options)
+                               [slots[w] for w in wanted], options, marked)
         return Typed(built, shapes, wanted, options)
     except NotTyped as problem:
         return Refusal(problem, getattr(problem, "dependencies", []))

@@ -76,7 +76,7 @@ class _Elements:
 
     def __init__(self, item: Program, arrays: set[str], names: Names, own: dict[str, Node]) -> None:
         self.arrays, self.names, self.kinds, self.own = arrays, names, item.kinds, own
-        self.index = item.parameters[0]
+        self.index = item.parameters[0] if own else ""
         self.shifts: dict[str, set[str]] = {}           # of each array, the ways in which its own index is shifted
         self.lanes: dict[str, Lane] = {}
         self.refused = False

@@ -9,6 +9,7 @@ from typing import Any
 from transad.ir import Block, Let, Statement, Store
 from transad.kinds import Array
 from transad.nodes import gast
+from transad.passes.duals import is_marked
 from transad.passes.regions import view_of
 from transad.passes.reverse.array_calls import ARRAY_CALLS
 from transad.passes.reverse.recursive_calls import recursive_call
@@ -56,6 +57,8 @@ class ArrayAdjoint(Part):
         if view_of(s.value) is not None:
             return []
         d = self.shadows.of(s.name)
+        if is_marked(s.value):
+            return self.marked(s, d, "set")
         made = self.array_call(s, Term(1.0, (name(d),)))
         if made is not None:
             return made

@@ -6,6 +6,7 @@ from typing import Any
 from transad.ir import For, If, Let, Move, Phi, While
 from transad.kinds import Array
 from transad.nodes import gast
+from transad.passes.duals import value_of
 from transad.passes.regions import view_of
 from transad.passes.specialise.values import Part
 from transad.passes.versions import base
@@ -54,6 +55,7 @@ class Shapes(Part):
 
     def shape_like(self, e: Node) -> str | None:
         """An array that has the shape of the result, where the text shows one."""
+        e = value_of(e)
         if isinstance(e, gast.Name):
             return e.id
         if isinstance(e, gast.Call):

@@ -1,8 +1,8 @@
 """Calls of functions marked `fwddiff` (see `transad.passes.duals`).
 
-A call takes the forward form where it goes from numbers to numbers and leaves nothing behind: what its body reads are
-its inputs, captured variables among them, and it writes only into arrays of its own. Any other marked call is inlined
-like an unmarked one; its derivative is the same, in reverse.
+A call takes the forward form where it goes from numbers and arrays to numbers and arrays of its own and leaves nothing
+behind: what its body reads are its inputs, captured variables among them, and it writes only into arrays that it made.
+Any other marked call is inlined like an unmarked one; its derivative is the same, in reverse.
 """
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Any
 
 from transad.ir import Block, Do, For, If, Let, Program, Store, While, assigned, walk
 from transad.kinds import FLOAT, Array
+from transad.nodes import gast
 from transad.passes.duals import Dual, by_dual, by_slopes
 from transad.passes.fresh import private
 from transad.passes.map_items import copied
+from transad.passes.regions import view_of
 from transad.passes.specialise.values import Closure, Marked, NotTyped, Obj, Part, Record, Tup, Val
 from transad.passes.versions import live_before, versions
-from transad.quote import Node, constant, name, names_in
+from transad.quote import Node, constant, name, names_in, show
 from transad.verbs import ForwardDiff, fwddiff
 
 
@@ -88,7 +90,10 @@ class MarkedCalls(Part):
                 return None
             if not isinstance(s, Let | Store | If | For | While) and type(s).__name__ not in ("Move", "Exit"):
                 return None
-        if changed & known or any(isinstance(v.kind, Array) or (v.kind.real and v.kind != FLOAT) for v in leaves):
+        if changed & known or not all(v.kind == FLOAT or not v.kind.real or self.made_by(v, fresh) for v in leaves):
+            return None
+        named = [show(v.expr) for v in leaves if isinstance(v.kind, Array)]
+        if len(set(named)) < len(named):                # one array under two names
             return None
         live = {n for v in leaves for n in names_in(v.expr)}
         for s in reversed(body):
@@ -96,6 +101,12 @@ class MarkedCalls(Part):
         read = [n for n in self.kinds if n in live and n not in changed]
         numbers = [self.kinds[n] for n in read if not isinstance(self.kinds[n], Array)]
         return read if all(k == FLOAT or not k.real for k in numbers) else None
+
+    def made_by(self, v: Val, fresh: set[str]) -> bool:
+        """Whether a result is an array that nobody else holds."""
+        if not isinstance(v.kind, Array) or v.kind.dtype != "float64":
+            return False
+        return v.expr.id in fresh if isinstance(v.expr, gast.Name) else view_of(v.expr) is None
 
     def dual_of_body(self, f: Marked, body: Block, leaves: list[Val], inputs: list[str]) -> Dual:
         ends: Block = []
@@ -109,7 +120,7 @@ class MarkedCalls(Part):
         """The body in place; the reverse sweep runs it again, forwards."""
         dual = self.dual_of_body(f, body, leaves, inputs)
         self.buffer += body
-        return [by_dual(v.expr, dual, k) if v.kind == FLOAT else v.expr for k, v in enumerate(leaves)]
+        return [by_dual(v.expr, dual, k) if _flows(v) else v.expr for k, v in enumerate(leaves)]
 
     def with_slopes(self, f: Marked, body: Block, leaves: list[Val], inputs: list[str]) -> list[Node]:
         """The body with tangents in place: one for every number that it reads; those that nobody asks for go later."""
@@ -129,9 +140,14 @@ class MarkedCalls(Part):
         """The result with other expressions for its numbers, each under a name."""
         if isinstance(result, Val):
             e = next(values)
-            return self.let("y", Val(e, result.kind)) if result.kind == FLOAT else Val(e, result.kind, result.const)
+            return self.let("y", Val(e, result.kind)) if _flows(result) else Val(e, result.kind, result.const)
         if isinstance(result, Tup):
             return Tup([self.with_results(v, values) for v in result.items], result.cls)
         if isinstance(result, Record):
             return Record(result.cls, {k: self.with_results(v, values) for k, v in result.fields.items()})
         return result
+
+
+def _flows(v: Val) -> bool:
+    """Whether a result carries a derivative."""
+    return v.kind == FLOAT or (isinstance(v.kind, Array) and v.kind.real)

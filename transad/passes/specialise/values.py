@@ -37,11 +37,10 @@ class Undefined(NotTyped):
 
 
 class Inlined(NotTyped):
-    """A call of `label`, marked `fwddiff`, cannot be taken forwards (it reads `array`, which is differentiated): the
-    program is made once more with the bodies inlined."""
+    """A call of `label`, marked `fwddiff`, cannot be taken forwards: the program is made once more with the bodies
+    inlined."""
 
     label = ""
-    array = ""
 
 
 UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "UNKNOWN"})()
