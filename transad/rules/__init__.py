@@ -26,8 +26,9 @@ _HELPERS = frozenset({"registry", "catalogue", "algebra", "linear"})
 
 
 # The part of SciPy that a module of rules is about, where its name does not say so.
-_PART = {"scipy_bessel": "special", "scipy_special_more": "special", "scipy_matrices": "linalg",
-         "scipy_distributions": "stats", "scipy_ode": "integrate"}
+_PART = {"scipy_bessel": "special", "scipy_special_more": "special", "scipy_incomplete": "special",
+         "scipy_matrices": "linalg",
+         "scipy_distributions": "stats", "scipy_multivariate": "stats", "scipy_ode": "integrate"}
 
 
 @functools.cache

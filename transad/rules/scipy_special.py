@@ -12,6 +12,7 @@ import scipy.special as sp
 
 from transad.rules.algebra import unbroadcast, unknown
 from transad.rules.registry import adjoint, nondiff, partials
+from transad.rules.scipy_incomplete import beta_slope, beta_slope_b, gamma_slope
 
 _ROOT_PI = np.sqrt(np.pi)
 _ROOT_2PI = np.sqrt(2 * np.pi)
@@ -73,42 +74,54 @@ def _(z, m, *, out):
     return out * (sp.psi(z + m) - sp.psi(z)), out * sp.psi(z + m)
 
 
-@partials(sp.gammainc, singular=True, at=[(1.5, 2.0), (3.0, 0.4)])
+@partials(sp.gammainc, singular=True, at=[(1.5, 2.0), (3.0, 0.4), (0.3, 0.01)])
 def _(a, x):
-    return unknown("gammainc", "a"), np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
+    return gamma_slope(a, x), np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
 
 
 @partials(sp.gammaincc, singular=True, at=[(1.5, 2.0), (3.0, 0.4)])
 def _(a, x):
-    return unknown("gammaincc", "a"), -np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
+    return -gamma_slope(a, x), -np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
 
+
+# An inverse x moves by minus the function's derivative in the parameter over that in x.
 
 @partials(sp.gammaincinv, singular=True, at=[(1.5, 0.3), (3.0, 0.9)])
 def _(a, y, *, out):
-    return unknown("gammaincinv", "a"), np.exp(out + sp.gammaln(a) - sp.xlogy(a - 1, out))
+    over = np.exp(out + sp.gammaln(a) - sp.xlogy(a - 1, out))
+    return -gamma_slope(a, out) * over, over
 
 
 @partials(sp.gammainccinv, singular=True, at=[(1.5, 0.3), (3.0, 0.9)])
 def _(a, y, *, out):
-    return unknown("gammainccinv", "a"), -np.exp(out + sp.gammaln(a) - sp.xlogy(a - 1, out))
+    over = np.exp(out + sp.gammaln(a) - sp.xlogy(a - 1, out))
+    return -gamma_slope(a, out) * over, -over
+
+
+def _beta_density(a, b, x):
+    return np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
 
 
 @partials(sp.betainc, singular=True, at=[(1.5, 2.5, 0.3), (3.0, 0.7, 0.8)])
 def _(a, b, x):
-    log_density = sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b)
-    return unknown("betainc", "a"), unknown("betainc", "b"), np.exp(log_density)
+    return beta_slope(a, b, x), beta_slope_b(a, b, x), _beta_density(a, b, x)
 
 
-@partials(sp.betaincc, singular=True, at=[(1.5, 2.5, 0.3)])
+@partials(sp.betaincc, singular=True, at=[(1.5, 2.5, 0.3), (3.0, 0.7, 0.8)])
 def _(a, b, x):
-    log_density = sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b)
-    return unknown("betaincc", "a"), unknown("betaincc", "b"), -np.exp(log_density)
+    return -beta_slope(a, b, x), -beta_slope_b(a, b, x), -_beta_density(a, b, x)
 
 
 @partials(sp.betaincinv, singular=True, at=[(1.5, 2.5, 0.3), (3.0, 0.7, 0.8)])
 def _(a, b, y, *, out):
-    log_density = sp.xlogy(a - 1, out) + sp.xlog1py(b - 1, -out) - sp.betaln(a, b)
-    return unknown("betaincinv", "a"), unknown("betaincinv", "b"), np.exp(-log_density)
+    over = 1 / _beta_density(a, b, out)
+    return -beta_slope(a, b, out) * over, -beta_slope_b(a, b, out) * over, over
+
+
+@partials(sp.betainccinv, singular=True, at=[(1.5, 2.5, 0.3), (3.0, 0.7, 0.8)])
+def _(a, b, y, *, out):
+    over = 1 / _beta_density(a, b, out)
+    return -beta_slope(a, b, out) * over, -beta_slope_b(a, b, out) * over, -over
 
 
 @adjoint(sp.multigammaln, "a", at=[(5.5, 3), (np.array([4.0, 6.5]), 2)])  # pyright: ignore

@@ -3,8 +3,7 @@ none.
 
 Each continuous family is declared by its score: the derivatives of the standard log-density in its point and
 in its shapes. Everything else follows. Outside the support densities are constant: the derivative is 0.
-Distribution functions have no rule for shape parameters (there is no closed form): a call with an active one
-is refused.
+Distribution functions move with their shapes as `scipy_incomplete` says.
 """
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ import scipy.special as sp
 import scipy.stats as st
 
 from transad.rules.algebra import unbroadcast
-from transad.rules.decompositions import fold_triangle
 from transad.rules.registry import adjoint
+from transad.rules.scipy_incomplete import beta_slope, beta_slope_b, gamma_slope, student_slope
 
 Score = Callable[..., tuple[Any, ...]]
 _X = np.array([0.3, 0.55, 0.8])
@@ -63,6 +62,21 @@ def _quantile(g: Any, out: Any, q: Any, loc: Any, scale: Any, log_density: Any, 
             unbroadcast(g * (out - loc) / scale, scale))
 
 
+def _moved(g: Any, kind: str, out: Any, moves: Any, shape: Any) -> Any:
+    """Cotangent of a shape in cdf, sf, logcdf, logsf, from the derivative `moves` of the standard cdf in it."""
+    if kind in ("cdf", "sf"):
+        return unbroadcast(g * moves if kind == "cdf" else -g * moves, shape)
+    usable = ~np.isneginf(out)
+    ratio = np.where(usable, moves * np.exp(-np.where(usable, out, 0.0)), 0.0)
+    return unbroadcast(g * ratio if kind == "logcdf" else -g * ratio, shape)
+
+
+def _quantile_moved(g: Any, z: Any, scale: Any, moves: Any, log_density: Any, shape: Any) -> Any:
+    """Cotangent of a shape in ppf and isf, at the standard quantile z with its standard density."""
+    usable = np.isfinite(z) & ~np.isneginf(log_density)
+    return unbroadcast(-g * scale * np.where(usable, moves * np.exp(-np.where(usable, log_density, 0.0)), 0.0), shape)
+
+
 _KINDS = ("cdf", "sf", "logcdf", "logsf")
 
 
@@ -87,7 +101,7 @@ def _no_shape(family: Any, score: Score, x: Any = _X) -> None:
             return _quantile(g, out, q, loc, scale, family.logpdf(out, loc, scale), sign)
 
 
-def _shape_a(family: Any, score: Score, a: float) -> None:
+def _shape_a(family: Any, score: Score, moves: Callable, a: float) -> None:
     """Rules of a family with the shape `a`."""
     points = [(_X, a), (_X, np.array([a, a + 0.3, a + 1]), _LOC, _SCALE), (0.4, a, 0.1, 0.7)]
 
@@ -102,13 +116,22 @@ def _shape_a(family: Any, score: Score, a: float) -> None:
         def _(g, out, x, a, loc=0, scale=1, kind=kind):
             return _distribution(g, _slope(kind, out, family.logpdf(x, a, loc, scale)), x, loc, scale)
 
+        @adjoint(getattr(family, kind), "a")
+        def _(g, out, x, a, loc=0, scale=1, kind=kind):
+            return _moved(g, kind, out, moves((x - loc) / scale, a), a)
+
     for method, sign in ((family.ppf, 1.0), (family.isf, -1.0)):
         @adjoint(method, "q", "loc", "scale", at=[(_X, a), (_X, a, _LOC, _SCALE)])
         def _(g, out, q, a, loc=0, scale=1, sign=sign):
             return _quantile(g, out, q, loc, scale, family.logpdf(out, a, loc, scale), sign)
 
+        @adjoint(method, "a")
+        def _(g, out, q, a, loc=0, scale=1):
+            z = (out - loc) / scale
+            return _quantile_moved(g, z, scale, moves(z, a), family.logpdf(z, a), a)
 
-def _shape_df(family: Any, score: Score, df: float) -> None:
+
+def _shape_df(family: Any, score: Score, moves: Callable, df: float) -> None:
     """Rules of a family with the shape `df`."""
     points = [(_X, df), (_X, np.array([df, df + 0.3, df + 1]), _LOC, _SCALE), (0.4, df, 0.1, 0.7)]
 
@@ -123,13 +146,22 @@ def _shape_df(family: Any, score: Score, df: float) -> None:
         def _(g, out, x, df, loc=0, scale=1, kind=kind):
             return _distribution(g, _slope(kind, out, family.logpdf(x, df, loc, scale)), x, loc, scale)
 
+        @adjoint(getattr(family, kind), "df")
+        def _(g, out, x, df, loc=0, scale=1, kind=kind):
+            return _moved(g, kind, out, moves((x - loc) / scale, df), df)
+
     for method, sign in ((family.ppf, 1.0), (family.isf, -1.0)):
         @adjoint(method, "q", "loc", "scale", at=[(_X, df), (_X, df, _LOC, _SCALE)])
         def _(g, out, q, df, loc=0, scale=1, sign=sign):
             return _quantile(g, out, q, loc, scale, family.logpdf(out, df, loc, scale), sign)
 
+        @adjoint(method, "df")
+        def _(g, out, q, df, loc=0, scale=1):
+            z = (out - loc) / scale
+            return _quantile_moved(g, z, scale, moves(z, df), family.logpdf(z, df), df)
 
-def _shape_ab(family: Any, score: Score, a: float, b: float) -> None:
+
+def _shape_ab(family: Any, score: Score, moves: tuple[Callable, Callable], a: float, b: float) -> None:
     """Rules of a family with the shapes `a` and `b`."""
     points = [(_X, a, b), (_X, np.array([a, a + 0.3, a + 1]), b, _LOC, _SCALE), (0.4, a, b, 0.1, 0.7)]
 
@@ -144,10 +176,28 @@ def _shape_ab(family: Any, score: Score, a: float, b: float) -> None:
         def _(g, out, x, a, b, loc=0, scale=1, kind=kind):
             return _distribution(g, _slope(kind, out, family.logpdf(x, a, b, loc, scale)), x, loc, scale)
 
+        @adjoint(getattr(family, kind), "a")
+        def _(g, out, x, a, b, loc=0, scale=1, kind=kind):
+            return _moved(g, kind, out, moves[0]((x - loc) / scale, a, b), a)
+
+        @adjoint(getattr(family, kind), "b")
+        def _(g, out, x, a, b, loc=0, scale=1, kind=kind):
+            return _moved(g, kind, out, moves[1]((x - loc) / scale, a, b), b)
+
     for method, sign in ((family.ppf, 1.0), (family.isf, -1.0)):
         @adjoint(method, "q", "loc", "scale", at=[(_X, a, b), (_X, a, b, _LOC, _SCALE)])
         def _(g, out, q, a, b, loc=0, scale=1, sign=sign):
             return _quantile(g, out, q, loc, scale, family.logpdf(out, a, b, loc, scale), sign)
+
+        @adjoint(method, "a")
+        def _(g, out, q, a, b, loc=0, scale=1):
+            z = (out - loc) / scale
+            return _quantile_moved(g, z, scale, moves[0](z, a, b), family.logpdf(z, a, b), a)
+
+        @adjoint(method, "b")
+        def _(g, out, q, a, b, loc=0, scale=1):
+            z = (out - loc) / scale
+            return _quantile_moved(g, z, scale, moves[1](z, a, b), family.logpdf(z, a, b), b)
 
 
 def _normal(z):
@@ -211,6 +261,32 @@ def _beta(z, a, b):
     return ((a - 1) / z - (b - 1) / (1 - z), np.log(z) - sp.psi(a) + both, np.log1p(-z) - sp.psi(b) + both)
 
 
+# How the standard distribution functions move with their shapes; constant outside the support.
+
+def _gamma_moves(z, a):
+    return gamma_slope(a, np.maximum(z, 0.0))
+
+
+def _invgamma_moves(z, a):
+    return np.where(z > 0, -gamma_slope(a, 1 / _positive(z)), 0.0)
+
+
+def _chi2_moves(z, df):
+    return 0.5 * gamma_slope(0.5 * df, np.maximum(0.5 * z, 0.0))
+
+
+def _t_moves(z, df):
+    return student_slope(df, z)
+
+
+def _beta_moves_a(z, a, b):
+    return beta_slope(a, b, np.minimum(np.maximum(z, 0.0), 1.0))
+
+
+def _beta_moves_b(z, a, b):
+    return beta_slope_b(a, b, np.minimum(np.maximum(z, 0.0), 1.0))
+
+
 _no_shape(st.norm, _normal)
 _no_shape(st.logistic, _logistic)
 _no_shape(st.cauchy, _cauchy)
@@ -218,156 +294,8 @@ _no_shape(st.laplace, _laplace)
 _no_shape(st.expon, _exponential)
 _no_shape(st.uniform, _uniform)
 _no_shape(st.gumbel_r, _gumbel_r)
-_shape_a(st.gamma, _gamma, 1.7)
-_shape_a(st.invgamma, _invgamma, 1.7)
-_shape_df(st.chi2, _chi2, 3.4)
-_shape_df(st.t, _t, 2.6)
-_shape_ab(st.beta, _beta, 1.7, 2.4)
-
-
-# ------------------------------------------------------------------------------------------ discrete families
-
-_K = np.array([0.0, 2.0, 3.0])
-
-
-def _inside(slope, out, logarithmic):
-    return np.where(np.isneginf(out) if logarithmic else out == 0, 0.0, slope if logarithmic else slope * out)
-
-
-@adjoint(st.poisson.logpmf, "mu", at=[(_K, 1.3), (_K, np.array([0.4, 1.0, 5.0]), 0), (2, 0.7)])
-def _(g, out, k, mu, loc=0):
-    return unbroadcast(g * _inside((k - loc) / mu - 1, out, True), mu)
-
-
-@adjoint(st.poisson.pmf, "mu", at=[(_K, 1.3), (_K, np.array([0.4, 1.0, 5.0]), 0), (2, 0.7)])
-def _(g, out, k, mu, loc=0):
-    return unbroadcast(g * _inside((k - loc) / mu - 1, out, False), mu)
-
-
-@adjoint(st.poisson.cdf, "mu", at=[(_K, 1.3), (2.5, 0.7)])
-def _(g, out, k, mu, loc=0):
-    return unbroadcast(-g * st.poisson.pmf(np.floor(k), mu, loc), mu)
-
-
-@adjoint(st.poisson.sf, "mu", at=[(_K, 1.3), (2.5, 0.7)])
-def _(g, out, k, mu, loc=0):
-    return unbroadcast(g * st.poisson.pmf(np.floor(k), mu, loc), mu)
-
-
-@adjoint(st.binom.logpmf, "p", at=[(_K, 5, 0.3), (_K, 5, np.array([0.1, 0.4, 0.8]))])
-def _(g, out, k, n, p, loc=0):
-    return unbroadcast(g * _inside((k - loc) / p - (n - k + loc) / (1 - p), out, True), p)
-
-
-@adjoint(st.binom.pmf, "p", at=[(_K, 5, 0.3), (_K, 5, np.array([0.1, 0.4, 0.8]))])
-def _(g, out, k, n, p, loc=0):
-    return unbroadcast(g * _inside((k - loc) / p - (n - k + loc) / (1 - p), out, False), p)
-
-
-@adjoint(st.bernoulli.logpmf, "p", at=[(np.array([0.0, 1.0]), 0.3)])
-def _(g, out, k, p, loc=0):
-    return unbroadcast(g * _inside((k - loc) / p - (1 - k + loc) / (1 - p), out, True), p)
-
-
-@adjoint(st.bernoulli.pmf, "p", at=[(np.array([0.0, 1.0]), 0.3)])
-def _(g, out, k, p, loc=0):
-    return unbroadcast(g * _inside((k - loc) / p - (1 - k + loc) / (1 - p), out, False), p)
-
-
-# -------------------------------------------------------------------------------------- multivariate families
-
-def _simplex(x, alpha):
-    """All coordinates: SciPy lets the last be left out."""
-    x = np.asarray(x)
-    if np.shape(x)[0] == np.shape(alpha)[0]:
-        return x
-    return np.concatenate((x, np.expand_dims(1 - np.sum(x, axis=0), 0)), axis=0)
-
-
-def _dirichlet(weight, x, alpha):
-    whole, alpha = _simplex(x, alpha), np.asarray(alpha)
-    column = np.reshape(alpha, (-1,) + (1,) * (np.ndim(whole) - 1))
-    slope = weight * (column - 1) / whole
-    if np.shape(whole)[0] != np.shape(x)[0]:
-        slope = slope[:-1] - slope[-1]
-    on_alpha = weight * (np.log(whole) + sp.psi(np.sum(alpha)) - sp.psi(column))
-    return slope, np.sum(on_alpha, axis=tuple(range(1, np.ndim(whole)))) if np.ndim(whole) > 1 else on_alpha
-
-
-_ALPHA = np.array([0.8, 1.7, 2.4])
-_SIMPLEX = [(np.array([0.2, 0.3]), _ALPHA), (np.array([[0.2, 0.5], [0.3, 0.1]]), _ALPHA)]
-
-
-@adjoint(st.dirichlet.logpdf, "x", "alpha", at=_SIMPLEX)
-def _(g, out, x, alpha):
-    return _dirichlet(g, x, alpha)
-
-
-@adjoint(st.dirichlet.pdf, "x", "alpha", at=_SIMPLEX)
-def _(g, out, x, alpha):
-    return _dirichlet(g * out, x, alpha)
-
-
-def _dimension(mean, cov):
-    if mean is not None:
-        return np.size(mean)
-    return np.shape(cov)[0] if cov is not None and np.ndim(cov) == 2 else 1
-
-
-def _covariance(cov, dimension):
-    if cov is None:
-        return np.eye(dimension)
-    if np.ndim(cov) == 2:
-        low = np.tril(cov, -1)                                              # SciPy reads this triangle
-        return low + np.transpose(low) + np.eye(dimension) * cov
-    return np.eye(dimension) * cov
-
-
-def _covariance_part(whole, cov):
-    """From the cotangent of the whole matrix to that of `cov`, which may be a number or a diagonal."""
-    if cov is None:
-        return None
-    if np.ndim(cov) == 2:
-        return fold_triangle(whole, True)
-    diagonal = np.diagonal(whole)
-    return np.reshape(np.sum(diagonal) if np.ndim(cov) == 0 else diagonal, np.shape(cov))
-
-
-def _multivariate_normal(weight, x, mean, cov):
-    dimension = _dimension(mean, cov)
-    centre = np.zeros(dimension) if mean is None else np.reshape(mean, (dimension,))
-    points = np.reshape(x, (-1, dimension))
-    precision = np.linalg.inv(_covariance(cov, dimension))
-    pulled = np.dot(points - centre, precision)
-    weights = np.reshape(weight, (-1, 1))
-    on_x = -weights * pulled
-    on_mean = None if mean is None else np.reshape(-np.sum(on_x, axis=0), np.shape(mean))
-    whole = 0.5 * (np.dot(np.transpose(weights * pulled), pulled) - np.sum(weights) * precision)
-    return np.reshape(on_x, np.shape(x)), on_mean, _covariance_part(whole, cov)
-
-
-_C = np.array([[2.0, 0.3], [0.3, 1.1]])
-_P = np.array([[0.4, -0.3], [1.0, 0.2], [-0.5, 0.9]])
-_NORMAL = [(_P, np.array([0.1, 0.2]), _C), (_P[0], np.array([0.1, 0.2]), _C), (_P, None, _C),
-           (_P, np.array([0.1, 0.2]), 0.7),
-           (_P, np.array([0.1, 0.2]), np.array([0.7, 1.3])), (0.4, 0.1, 2.0), (_P[:, 0], 0.3, 1.5)]
-
-
-@adjoint(st.multivariate_normal.logpdf, "x", "mean", "cov", at=_NORMAL)
-def _(g, out, x, mean=None, cov=1, allow_singular=False):
-    return _multivariate_normal(g, x, mean, cov)
-
-
-@adjoint(st.multivariate_normal.pdf, "x", "mean", "cov", at=_NORMAL)
-def _(g, out, x, mean=None, cov=1, allow_singular=False):
-    return _multivariate_normal(g * out, x, mean, cov)
-
-
-@adjoint(st.multivariate_normal.entropy, "cov", at=[(None, _C), (np.zeros(2), 0.7)])
-def _(g, out, mean=None, cov=1):
-    return _covariance_part(0.5 * g * np.linalg.inv(_covariance(cov, _dimension(mean, cov))), cov)
-
-
-@adjoint(st.multivariate_normal.entropy, "mean", at=[(np.zeros(2), 0.7)])
-def _(g, out, mean=None, cov=1):
-    return 0.0 * np.asarray(mean)
+_shape_a(st.gamma, _gamma, _gamma_moves, 1.7)
+_shape_a(st.invgamma, _invgamma, _invgamma_moves, 1.7)
+_shape_df(st.chi2, _chi2, _chi2_moves, 3.4)
+_shape_df(st.t, _t, _t_moves, 2.6)
+_shape_ab(st.beta, _beta, (_beta_moves_a, _beta_moves_b), 1.7, 2.4)

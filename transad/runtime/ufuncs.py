@@ -110,9 +110,9 @@ def _at(ufunc: np.ufunc, array: Any, index: Any, *operand: Any) -> None:
     positions = np.arange(array.size).reshape(array.shape)[index]
     places = np.unravel_index(positions.ravel(), array.shape)
     if not operand:
-        values = [call(ufunc, load(array, tuple(int(p[k]) for p in places))) for k in range(positions.size)]
-        for k, value in enumerate(values):
-            setitem(value, array, tuple(int(p[k]) for p in places))
+        for k in range(positions.size):
+            place = tuple(int(p[k]) for p in places)
+            setitem(call(ufunc, load(array, place)), array, place)
         return
     if np.unique(positions).size == positions.size:
         setitem(call(ufunc, getitem(array, index), operand[0]), array, index)

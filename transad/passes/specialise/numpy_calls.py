@@ -112,10 +112,11 @@ class NumpyCalls(ArrayMethods):
         if not is_array(out) or not isinstance(value, Val):
             raise NotTyped("this use of out=", node)
         value = self.let("t", value) if is_array(value) else value
-        if isinstance(out.expr, gast.Subscript):
+        if isinstance(out.expr, gast.Subscript) and isinstance(out.expr.value, gast.Name):
             items = out.expr.slice.elts if isinstance(out.expr.slice, gast.Tuple) else [out.expr.slice]
             self.emit(ir.Store(show(out.expr.value), list(items), value.expr))
         else:
+            out = self.atom(out, "out")         # an array made in the call itself: it is made once
             self.emit(ir.Store(show(out.expr), [slice_(None, None)] * out.kind.ndim, value.expr))
         return out
 
@@ -261,7 +262,15 @@ class NumpyCalls(ArrayMethods):
         kind = args[0].kind
         for a in args[1:]:
             kind = result_kind(kind, a.kind)
-        return Val(call("np.arange", *(a.expr for a in args)), Array(kind.dtype, 1))
+        made = call("np.arange", *(a.expr for a in args))
+        if kind.integer or len(args) < 2 or all(isinstance(a.expr, gast.Constant) for a in args):
+            return Val(made, Array(kind.dtype, 1))
+        first, *rest = [self.atom(a, "start") for a in (args[0], *args[2:])]
+        count = self.let("n", Val(call("len", call("np.arange", first.expr, args[1].expr, *(a.expr for a in rest))), INT))
+        steps = call("np.arange", count.expr)
+        if rest:                # NumPy's own step, to the bit
+            steps = expr("i * (a + s - a)", i=steps, a=first.expr, s=rest[0].expr)
+        return Val(expr("a + i", a=first.expr, i=steps), Array(kind.dtype, 1))
 
     def np_linspace(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if keywords or len(args) != 3 or not all(is_scalar(a) for a in args):
