@@ -270,11 +270,11 @@ def _(x):
 
 
 # (t cos t - sin t) / t**2 cancels near 0, where its Taylor series stands in (t**2 < 1/4: error below 1e-14).
-@partials(np.sinc, at=[(0.7,), (-1.3,), (0.0,), (0.1,), (1e-5,)])
+@partials(np.sinc, at=[(0.7,), (-1.3,), (0.0,), (0.1,), (1e-5,), (0.7 + 0.9j,), (0.02 - 0.1j,)])
 def _(x):
     angle = math.pi * x
     square = angle * angle
-    near = square < 0.25
+    near = np.absolute(square) < 0.25
     far = np.where(near, 1.0, angle)
     series = angle * (-1.0 / 3.0 + square * (1.0 / 30.0 + square * (-1.0 / 840.0 + square * (
         1.0 / 45360.0 + square * (-1.0 / 3991680.0 + square * (1.0 / 518918400.0))))))
@@ -312,11 +312,17 @@ def _(x, y):
             np.where(x < y, 0.0, np.where(x > y, 1.0, 0.5)))
 
 
-# `out == x`: fmax and fmin pass over a NaN.
-@partials(np.fmax, np.fmin, at=[*PAIRS, (np.nan, 0.5), (0.5, np.nan)])
-def _(x, y, *, out):
-    return (np.where(out == x, np.where(out == y, 0.5, 1.0), 0.0),
-            np.where(out == y, np.where(out == x, 0.5, 1.0), 0.0))
+# fmax and fmin pass over a NaN. The arguments are compared, not the result: float32 arrays and numbers compare in float32.
+@partials(np.fmax, at=[*PAIRS, (np.nan, 0.5), (0.5, np.nan)])
+def _(x, y):
+    return (np.where((x > y) | (y != y), 1.0, np.where(x == y, 0.5, 0.0)),
+            np.where((x < y) | (x != x), 1.0, np.where(x == y, 0.5, 0.0)))
+
+
+@partials(np.fmin, at=[*PAIRS, (np.nan, 0.5), (0.5, np.nan)])
+def _(x, y):
+    return (np.where((x < y) | (y != y), 1.0, np.where(x == y, 0.5, 0.0)),
+            np.where((x > y) | (x != x), 1.0, np.where(x == y, 0.5, 0.0)))
 
 
 @partials(np.copysign, at=[(0.7, -2.0), (-0.7, -2.0), (0.7, 0.1)])
