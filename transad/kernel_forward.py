@@ -5,6 +5,7 @@ slopes of shared numbers are added up for each chunk, those of an item's own ele
 """
 from __future__ import annotations
 
+from transad.kernel_entry import Run
 from transad.kernel_text import Kernel
 from transad.kinds import Array
 from transad.names import Names
@@ -67,7 +68,7 @@ class ForwardKernel(Kernel):
         return "\n".join([f"def {self.item}_slopes({', '.join(self.inputs)}):", *_lines(p.body, p.kinds, 1),
                           f"    return {', '.join(outs)}"])
 
-    def called(self, mode: str, seeds: list[str], shadows: list[str], given: str) -> tuple[list[str], list[str]]:
+    def called(self, r: Run, given: str) -> tuple[list[str], list[str]]:
         passed = {lane.name: show(self.at(lane.argument, given)) for lane in self.lanes if lane.items}
         passed[self.pair.parameters[0]] = given
         names = [self.taken.fresh(f"{v}_item") for v in self.part.outputs]

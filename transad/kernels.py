@@ -5,7 +5,8 @@ chunks run by threads, and the map itself. The number of chunks depends on sizes
 items contribute to shared values, and the chunks are added in order: the same bits at any number of threads.
 
 A map whose only derivative goes through one sum runs once: its gradient for a cotangent of one is made together with
-its value, and scaled afterwards. Any other map is run again in the reverse sweep, with the cotangents of its results.
+its value, and scaled afterwards. Any other map is run again in the reverse sweep, with the cotangents of its results;
+with `store` backwards only, from what the forward sweep has kept of every item (`kernel_store`).
 """
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ from typing import Any
 from transad.emit import _Lines
 from transad.emit import emit as emit_pair
 from transad.ir import Block, For, If, Program, Store, While, expressions, walk
+from transad.kernel_entry import indented, listed
 from transad.kernel_forward import forward_kernel
-from transad.kernel_text import Kernel, Lines, indented, listed
+from transad.kernel_text import Kernel, Lines
 from transad.kinds import FLOAT, Array, Kind, Scalar
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.activity import activity, carriers, carries
 from transad.passes.bounds import Bounds
-from transad.passes.branches import flattened
 from transad.passes.distinct import distinct
 from transad.passes.duals import hidden
 from transad.passes.kernelize import Map, Straight, kernelize
@@ -68,18 +69,19 @@ class Chain:
 
 
 def chain(program: Program, wanted: Sequence[str], names: Names, stopped: set[str], jit: bool,
-          mode: str = "auto", deterministic: bool = True) -> Chain | None:
+          mode: str = "auto", deterministic: bool = True, store: bool = False) -> Chain | None:
     """The program as a chain of kernels, or None where the ordinary pair does as well or is needed.
 
-    mode  "reverse": items are differentiated backwards also where few lanes forwards would need no tape"""
+    mode   "reverse": items are differentiated backwards also where few lanes forwards would need no tape
+    store  what the reverse sweep reads of the items is kept, not computed again"""
     fresh = Names(names.taken)
-    program = distinct(flattened(program, fresh), fresh)
+    program = distinct(program, fresh)
     parts = kernelize(program, fresh, every=jit, worth=None if jit else _large)
     if parts is None or _redefined(parts, program):
         return None
     try:
         made = _Chain(program, parts, list(wanted), stopped, jit, mode)
-        made.deterministic = deterministic
+        made.deterministic, made.store = deterministic, store
         return made.built()
     except (NoKernel, NotTyped):
         return None
@@ -116,7 +118,7 @@ class _Chain:
     def __init__(self, program: Program, parts: list[Straight | Map], wanted: list[str], stopped: set[str],
                  jit: bool, mode: str) -> None:
         self.program, self.parts, self.wanted, self.stopped, self.jit = program, parts, wanted, stopped, jit
-        self.mode, self.deterministic = mode, True
+        self.mode, self.deterministic, self.store = mode, True, False
         self.label = program.name
         self.active = {w for w in wanted if carries(program.kinds.get(w))}
         self.names = Names({*program.kinds, *program.constants, *program.parameters, "np", "math", "saved"})
@@ -270,7 +272,7 @@ class _Chain:
         marked = hidden(item.body)
         if part.threaded and (pair.taped or marked) and self.mode != "reverse":
             kernel = forward_kernel(*given, self.stopped - marked, self.names)
-        kernel = kernel or Kernel(*given)
+        kernel = kernel or Kernel(*given, store=self.store or part.loop.store)
         kernel.deterministic = self.deterministic
         self.chunks += kernel.text()
         self.functions += kernel.functions
@@ -287,7 +289,8 @@ class _Chain:
         given = [*bounds, *part.inputs, *part.arrays]
         units = {v: self.names.fresh(f"slope_{v}") for v in kernel.slopes} if kernel.joint else {}
         later = {v: self.names.fresh(v) for v in part.sums if show(part.starts[v]) == v}
-        outs = [*(later.get(v, v) for v in part.sums), *units.values()]
+        kept = {v: self.names.fresh(v) for x in kernel.residuals for v in x.kept}
+        outs = [*(later.get(v, v) for v in part.sums), *kept.values(), *units.values()]
         target = f"{', '.join(outs)} = " if outs else ""
         self.forward.add(f"{target}{kernel.entry}({', '.join(given)})")
         for v in part.sums:
@@ -300,7 +303,7 @@ class _Chain:
         if kernel.joint:
             self.saved += units.values()
         else:
-            self.saved += [*self.variables([part.loop.start, part.loop.stop]), *part.inputs]
+            self.saved += [*self.variables([part.loop.start, part.loop.stop]), *part.inputs, *kept.values()]
 
         def back(joint: bool) -> Lines:
             out = Lines()
@@ -321,7 +324,8 @@ class _Chain:
             for v, d in zip(kernel.slopes, new, strict=True):
                 self.contribute(v, d, joint)
             if new:
-                out.add(f"{', '.join(new)} = {kernel.entry}_rev({', '.join([*bounds, *part.inputs, *seeds])})")
+                passed = ", ".join([*bounds, *part.inputs, *kept.values(), *seeds])
+                out.add(f"{', '.join(new)} = {kernel.entry}_rev({passed})")
             return out
         back.names = {}      # type: ignore[attr-defined]
         return back

@@ -59,11 +59,13 @@ class _Prepared:
     seconds: float = 0.0
 
 
-def map(f: Callable[..., Any], *xs: Any, threads: int | None = None) -> Any:
+def map(f: Callable[..., Any], *xs: Any, threads: int | None = None, store: bool = False) -> Any:
     """`f` of the items (along the first axis) of `xs`, which stops at the shortest, as arrays with one more axis.
 
     Results that are tuples give tuples of arrays, arrays of one shape give arrays of rows. An exception of an item is
-    the exception of the call. `threads`: at most so many (default: as many as Numba has)."""
+    the exception of the call. `threads`: at most so many (default: as many as Numba has). `store`: where the map is part of
+    a function that is differentiated, its reverse sweep reads what was kept of every item, and does not compute the items
+    again; without a derivative nothing is kept."""
     if not xs:
         raise InvalidArgument("transad.map needs at least one array to map over")
     if live():

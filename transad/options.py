@@ -22,7 +22,8 @@ class Options:
     at most `transad.forward.FEW` numbers are differentiated. `chunk`: how many of them one forward sweep takes, None for
     as many as is good. `parallel`: maps as kernels. `threads`: how many
     threads a map may use, None for all of Numba's. `deterministic`: the same bits at any number of threads; without it,
-    arrays that items of a map share get one cotangent for each thread, which may be fewer.
+    arrays that items of a map share get one cotangent for each thread, which may be fewer. `store`: the reverse sweep of
+    a map reads what the forward sweep kept of each item, and does not compute the items again.
     `without`: names from `OPTIMISATIONS` to leave out."""
 
     jit: bool = False
@@ -33,6 +34,7 @@ class Options:
     mode: str = "auto"
     chunk: int | None = None
     deterministic: bool = True
+    store: bool = False
     without: frozenset[str] = frozenset()
 
     @staticmethod
@@ -41,16 +43,14 @@ class Options:
         if unknown:
             raise InvalidArgument(f"unknown option {sorted(unknown)[0]!r}",
                                   instead=f"the options are {', '.join(sorted(_KNOWN))}")
-        if given.get("store"):
-            raise InvalidArgument("store=True: the items of a map are always computed again in the reverse sweep",
-                                  instead="leave it out; fwddiff(f, store=True) keeps the slopes of one function")
         path = given.get("path") or os.environ.get("TRANSAD_PATH", "auto")
         mode = given.get("mode") or "auto"
         if mode not in ("auto", "forward", "reverse"):
             raise InvalidArgument(f"mode={mode!r}", instead="mode is 'auto', 'forward' or 'reverse'")
         return Options(bool(given.get("jit", False)), bool(given.get("strict", False)), path,
                        bool(given.get("parallel", True)), given.get("threads"), mode, _lanes(given.get("chunk")),
-                       bool(given.get("deterministic", True)), _left_out(given.get("without", ())))
+                       bool(given.get("deterministic", True)), bool(given.get("store", False)),
+                       _left_out(given.get("without", ())))
 
     def refused(self, function: Any, refusal: Any) -> CannotCompile:
         label = getattr(function, "__name__", type(function).__name__)

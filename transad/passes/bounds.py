@@ -259,9 +259,8 @@ class Bounds:
                 trips = show(expr("b - a", a=span[0], b=span[1])) if span is not None else str(_GUESS)
                 if span is not None and show(span[0]) == "0":
                     trips = show(span[1])
-                parts.append(f"({' + '.join([f'{more:.0f}', *inner])}) * ({trips})")
+                parts.append(f"{_factor(' + '.join([f'{more:.0f}', *inner]))} * {_factor(trips)}")
         return fixed, parts
-
 
     def of_arrays(self, x: Node) -> bool:
         """Whether a call goes through whole arrays."""
@@ -277,7 +276,7 @@ class Bounds:
             last = self.lets[last.id]
         wide = isinstance(last, gast.Name) and self.rank(last.id) > 1
         across = self.dimension(last, self.rank(last.id) - 1) if wide else None
-        return first if not wide else f"{first} * ({show(across) if across is not None else _FEW})"
+        return first if not wide else f"{first} * {_factor(show(across) if across is not None else str(_FEW))}"
 
     def size(self, e: Node) -> str:
         """The number of entries of an array, about."""
@@ -289,7 +288,12 @@ class Bounds:
         dims = [self.dimension(e if not names else name(names[0]), k) for k in range(rank)]
         if not dims or any(d is None for d in dims):
             return str(_FEW)
-        return " * ".join(f"({show(d)})" for d in dims)
+        return " * ".join(_factor(show(d)) for d in dims)
+
+
+def _factor(text: str) -> str:
+    """An expression as part of a product."""
+    return f"({text})" if " " in text else text
 
 
 def _multiplies(function: str) -> bool:

@@ -93,9 +93,19 @@ def summed_chunks(parts: np.ndarray) -> np.ndarray:
     return total
 
 
+def joined(parts: list[np.ndarray], dims: list[np.ndarray], step: int) -> tuple[np.ndarray, np.ndarray]:
+    """What the chunks of a map recorded (`record_array`) as one record of all items; `step`: the numbers in `dims` for one."""
+    values, places = np.concatenate(parts), np.concatenate(dims)
+    first = k = 0
+    for part, dim in zip(parts, dims, strict=True):
+        places[k:k + len(dim):step] += first
+        first, k = first + len(part), k + len(dim)
+    return values, places
+
+
 HELPERS = ("prange", "chunk_count", "use_threads", "scaled", "scaled_array", "scaled_in_place", "added",
-           "summed_chunks", "clear_around", "limit_blas", "release_blas", "as_many_as_threads", "natural",
-           "ItemFailed")
+           "summed_chunks", "clear_around", "limit_blas", "release_blas", "as_many_as_threads",
+           "joined", "natural", "ItemFailed")
 
 
 class Launcher:

@@ -167,5 +167,23 @@ def _summed_chunks(parts):      # type: ignore[no-untyped-def]
     return flat
 
 
-__all__ = ["ItemFailed", "added", "as_many_as_threads", "chunk_count", "clear_around", "limit_blas", "natural",
+@register_jitable
+def joined(parts, dims, step):      # type: ignore[no-untyped-def]
+    """As in `kernels`."""
+    size = count = 0
+    for c in range(len(parts)):
+        size += len(parts[c])
+        count += len(dims[c])
+    values, places = np.empty(size, parts[0].dtype), np.empty(count, np.int64)
+    first = k = 0
+    for c in range(len(parts)):
+        part, dim = parts[c], dims[c]
+        values[first:first + len(part)] = part
+        for j in range(len(dim)):
+            places[k + j] = dim[j] + (first if j % step == 0 else 0)
+        first, k = first + len(part), k + len(dim)
+    return values, places
+
+
+__all__ = ["ItemFailed", "added", "as_many_as_threads", "chunk_count", "clear_around", "joined", "limit_blas", "natural",
            "prange", "release_blas", "scaled", "scaled_array", "scaled_in_place", "summed_chunks", "use_threads"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Store, While, expressions, walk
-from transad.kinds import Array
+from transad.kinds import Array, Kind
 from transad.names import Names
 from transad.passes.reverse.availability import Availability, Tape
 from transad.passes.reverse.pair import Pair
@@ -37,7 +37,15 @@ class Assembly(Recording):
         results = [self.plain(self.replace(e, self.at_end)) for e in self.program.results]
         parameters = [base(p) for p in self.program.parameters]
         return Pair(self.program.name, parameters, fillers + forward, results, saved, seeds, reverse_body, outs,
-                    self.program.kinds, self.program.constants, wanted)
+                    self.program.kinds | self.tape_kinds(), self.program.constants, wanted)
+
+    def tape_kinds(self) -> dict[str, Kind]:
+        """The kinds of the variables that hold tapes."""
+        kinds: dict[str, Kind] = {}
+        for t in self.available.tapes.values():
+            rank = 1 if t.is_list else len(t.loops) + (t.kind.ndim if isinstance(t.kind, Array) else 0)
+            kinds |= {t.variable: Array(t.kind.dtype, rank), **({t.dims: Array("int64", 1)} if t.flat else {})}
+        return kinds
 
     def collect(self) -> None:
         needed = set(self.available.saved) | set(self.available.tapes)
@@ -129,7 +137,7 @@ class Assembly(Recording):
         """A typed first value for what one path leaves unset, so that `saved` has the same slots on every path."""
         certain = {base(p) for p in self.program.parameters} | definite(forward)
         out: Block = []
-        tapes = {t.variable: t for t in self.available.tapes.values()}
+        tapes, kinds = {t.variable: t for t in self.available.tapes.values()}, self.tape_kinds()
         dims = {t.dims for t in self.available.tapes.values() if t.flat}
         for v in saved:
             if v in certain:
@@ -139,7 +147,7 @@ class Assembly(Recording):
                 continue
             if v in tapes:
                 t = tapes[v]
-                rank = 1 if t.is_list else len(t.loops) + (t.kind.ndim if isinstance(t.kind, Array) else 0)
+                rank = kinds[v].ndim      # type: ignore[union-attr]
                 args = [] if t.kind.dtype == "float64" else [name(f"np.{numpy_name(t.kind.dtype)}")]
                 shape = constant(0) if rank == 1 else tuple_([constant(0)] * rank)
                 out.append(Let(v, call("np.empty", shape, *args)))

@@ -125,9 +125,15 @@ def _map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) 
 def _transad_map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
     """`transad.map` inside a function: the items in an array."""
     mapped = _map(s, args, {}, node)
-    if not isinstance(mapped, Iter) or set(keywords) - {"threads"}:
+    if not isinstance(mapped, Iter) or set(keywords) - {"threads", "store"}:
         raise NotTyped("transad.map over these values", node)
+    store = getattr(keywords.get("store"), "const", False)
+    if store is not True and store is not False:
+        raise NotTyped("transad.map with a store that is not True or False", node)
     made = s.listed(mapped, node)
+    last = s.buffer[-1]
+    if isinstance(last, ir.For):
+        last.store = store
     return Tup([s.joined(c, node) if isinstance(c, Lst) else c for c in made.columns.items]) if isinstance(
         made, Table) else made.array
 
