@@ -25,6 +25,7 @@ from transad.names import Names
 from transad.nodes import gast
 from transad.passes.activity import activity, carriers, carries
 from transad.passes.bounds import Bounds
+from transad.passes.branches import flattened
 from transad.passes.distinct import distinct
 from transad.passes.duals import hidden
 from transad.passes.kernelize import Map, Straight, kernelize
@@ -75,7 +76,7 @@ def chain(program: Program, wanted: Sequence[str], names: Names, stopped: set[st
     mode   "reverse": items are differentiated backwards also where few lanes forwards would need no tape
     store  what the reverse sweep reads of the items is kept, not computed again"""
     fresh = Names(names.taken)
-    program = distinct(program, fresh)
+    program = distinct(flattened(program, fresh), fresh)
     parts = kernelize(program, fresh, every=jit, worth=None if jit else _large)
     if parts is None or _redefined(parts, program):
         return None
