@@ -29,6 +29,7 @@ _KERNELS: dict[Any, Any] = {}   # function and signature -> kernel, or why there
 _MEMORY = 1 << 23               # numbers in the rows of a chunk (64 MiB), where chunks meet in pairs
 _NEAR = 1 << 18                 # numbers in the rows of a chunk that stays in the processor's cache
 _FEWEST = 64                    # samples of such a chunk
+_RECENT = 3                     # calls that are remembered besides the last
 
 
 def per_sample_grad(function: Callable, argnums: int | Sequence[int] = 0, in_axes: Any = None, out: Any = None,
@@ -73,6 +74,24 @@ def per_sample_value_and_grad(function: Callable, argnums: int | Sequence[int] =
     return _named(both, "per_sample_value_and_grad", function, work.kernel)
 
 
+def _fit(arrays: Sequence[Any], given: list[tuple]) -> bool:
+    """Whether these are arrays of these shapes and dtypes."""
+    if len(arrays) != len(given):
+        return False
+    for a, (shape, dtype) in zip(arrays, given, strict=True):
+        if type(a) is not np.ndarray or a.shape != shape or a.dtype is not dtype:
+            return False
+    return True
+
+
+def _apart(arrays: list[np.ndarray]) -> bool:
+    """Whether arrays are known to share no memory: each is its own."""
+    for a in arrays:
+        if a.base is not None:
+            return False
+    return len(set(map(id, arrays))) == len(arrays)
+
+
 def _named(call: Callable, verb: str, function: Callable, kernel: Any) -> Callable:
     label = getattr(function, "__name__", type(function).__name__)
     call.__name__ = call.__qualname__ = f"{verb}_{label}"
@@ -95,7 +114,7 @@ class _PerSample:
         if out is not None and self.reduction is not None:
             raise InvalidArgument("out= is memory for all gradients, reduce= does not keep them")
         self.known = _KERNELS
-        self.quick: dict[Any, tuple] = {}
+        self.quick: list[tuple] = []            # recent calls that need no more than their kernel
         self.warned: set[str] = set()
 
     def __call__(self, args: tuple, out: Any) -> Any:
@@ -103,8 +122,8 @@ class _PerSample:
         if live():
             return self.recorded(args)
         out = self.out if out is None else out
-        if out is None and self.quick:
-            found = self.repeated(args)
+        if self.quick and self.reduction is None:
+            found = self.repeated(args, out)
             if found is not None:
                 return found
         from transad.per_sample_call import Call
@@ -123,26 +142,30 @@ class _PerSample:
 
     # -- the short way for repeated calls ---------------------------------------------------------------------------
     def remember(self, args: tuple, call: Any) -> None:
-        """Keep the kernel of a call in which everything is an array of its own, under the arrays' shapes."""
+        """Keep the kernel of a call in which everything is an array of its own, with the arrays' shapes."""
         if call.compiled is None or self.chunk is not None or any(type(a) is not np.ndarray for a in args):
             return
         if not call.simple or call.kernel.held or call.kernel.counted or any(axis not in (0, None) for axis in call.axes):
             return
-        self.quick[tuple([(a.shape, a.dtype) for a in args])] = (
-            call.kernel, call.compiled, call.n, [((call.n, *s), d) for s, d in zip(call.shapes, call.dtypes, strict=True)])
+        shapes = [((call.n, *s), d) for s, d in zip(call.shapes, call.dtypes, strict=True)]
+        self.quick = [(call.kernel, call.compiled, call.n, shapes, [(a.shape, a.dtype) for a in args]), *self.quick[:_RECENT]]
 
-    def repeated(self, args: tuple) -> Any:
+    def repeated(self, args: tuple, out: Any) -> Any:
         """The result by a kernel that is known to fit; None where the long way has to answer."""
-        if any(type(a) is not np.ndarray for a in args):
+        for kernel, run, n, shapes, given in self.quick:
+            if _fit(args, given):
+                break
+        else:
             return None
-        found = self.quick.get(tuple([(a.shape, a.dtype) for a in args]))
-        if found is None:
+        if not _apart([args[k] for k in self.argnums]) or not kernel.current():
             return None
-        kernel, run, n, shapes = found
-        chosen = [args[k] for k in self.argnums]
-        if any(a.base is not None for a in chosen) or len(set(map(id, chosen))) < len(chosen) or not kernel.current():
-            return None
-        rows = [np.empty(s, d) for s, d in shapes]
+        if out is None:
+            rows = [np.empty(s, d) for s, d in shapes]
+        else:
+            rows = [out] if self.single else out
+            if type(rows) not in (list, tuple) or not _fit(rows, shapes) or not _apart([*rows, *args]) or not all(
+                    r.flags.writeable for r in rows):
+                return None
         values = np.empty(n)
         if not kernel.fill(run, n, args, rows, values, self.threads):
             return None

@@ -65,6 +65,15 @@ def _item(kind: Kind, mapped: int) -> Kind:
     return Array(kind.dtype, kind.ndim - mapped) if kind.ndim > mapped else Scalar(kind.dtype)
 
 
+@dataclasses.dataclass
+class Loop:
+    """A compiled loop over samples: on this thread, and (compiled when it is first worth it) on several."""
+
+    serial: Callable[..., None]
+    wide: Callable[..., None]
+    warm: bool = False
+
+
 class SampleKernel:
     """See the module. `arguments`: the shape of each argument; `mapped`: which of them hold one entry per sample;
     `wanted`: positions that are differentiated; `rows`: of a function of a batch, the axis of the samples in each argument."""
@@ -92,11 +101,10 @@ class SampleKernel:
         self.dependencies = pipeline._distinct(s.specialiser.dependencies)
         simple = all(k.dtype not in ("float32", "complex64", "complex128") for k in s.program.kinds.values())
         self.fused: SampleText | None = sample_text(*self.parts()) if simple else None
-        self.ready: dict[bool, Callable[..., Any]] = {}
+        self.ready: dict[bool, Loop] = {}
         self.paths: dict[bool, str] = {}
         self.fits: dict[Any, bool] = {}
         self.seconds = 0.0              # of a sample
-        self.warm: set[Any] = set()
 
     def parts(self, fuse: bool = True) -> tuple:
         import copy
@@ -118,30 +126,31 @@ class SampleKernel:
         """All parameters of the loop: captured numbers and those of the arguments, in order; `total`: of the samples."""
         return [*inputs, *self.held, total] if self.counted else [*inputs, *self.held]
 
-    def chosen(self, given: Sequence[Any]) -> Callable[..., Any]:
+    def chosen(self, given: Sequence[Any]) -> Loop:
         """The compiled loop for these parameters."""
         return self.compiled(self.fused is not None and self.agrees(given))
 
-    def fill(self, run: Callable[..., Any], n: int, given: Sequence[Any], rows: Sequence[np.ndarray],
-             values: np.ndarray, threads: int | None = None) -> bool:
+    def fill(self, run: Loop, n: int, given: Sequence[Any], rows: Sequence[np.ndarray], values: np.ndarray,
+             threads: int | None = None) -> bool:
         """Fill the rows and the values, `n` entries each; False where a sample failed."""
-        failed = _NONE.copy()
-        chunks = min(n, CHUNKS)
-        if threads is not None:
+        if n > 1 and (self.seconds * n > _WORTH_THREADS if threads is None else threads > 1):
             from transad.runtime.threads import limited
+            failed = _NONE.copy()
+            start = time.perf_counter()
             with limited(threads):
-                return run(n, chunks, threads > 1 and n > 1, *given, *rows, values, failed)
-        wide = n > 1 and self.seconds * n > _WORTH_THREADS
+                run.wide(n, min(n, CHUNKS), *given, *rows, values, failed)
+            if threads is None:
+                import numba
+                self.seconds = min(self.seconds, (time.perf_counter() - start) / n * numba.get_num_threads())
+            return bool(failed.max() < 0)
+        failed = _NONE[:1].copy()
         start = time.perf_counter()
-        right = run(n, chunks, wide, *given, *rows, values, failed)
-        spent = (time.perf_counter() - start) / n
-        if wide:
-            import numba
-            self.seconds = min(self.seconds, spent * numba.get_num_threads())
-        elif run in self.warm:
+        run.serial(0, n, 0, *given, *rows, values, failed)
+        if run.warm:
+            spent = (time.perf_counter() - start) / n
             self.seconds = min(spent, self.seconds) if self.seconds else spent
-        self.warm.add(run)              # the first call compiles
-        return right
+        run.warm = True                 # the first call compiles
+        return failed[0] < 0
 
     def agrees(self, given: Sequence[Any]) -> bool:
         """Whether the lengths of a call are those that the fused form needs."""
@@ -156,16 +165,19 @@ class SampleKernel:
             known = self.fits[shapes] = all(eval(a, {}, space) == eval(b, {}, space) for a, b in self.fused.equal)
         return known
 
-    def compiled(self, fused: bool) -> Callable[..., Any]:
+    def compiled(self, fused: bool) -> Loop:
         if fused not in self.ready:
+            from transad.compiled import switched_off
             from transad.launch import compiled_space
             from transad.runtime.threads import guarded
+            from transad.runtime.vector_math import vector_function
             text = self.fused if fused else sample_text(*self.parts(fuse=False))
             assert text is not None
-            chain = Chain(self.pair.name, [], self.pair.constants, text.text, text.functions, [], True)
+            vector = {f"vector_{f}": getattr(np, f) if switched_off() else vector_function(f) for f in text.vector}
+            chain = Chain(self.pair.name, [], {**self.pair.constants, **vector}, text.text, text.functions, [], True)
             path = self.paths[fused] = cache.stored(text.text, f"{self.pair.name}_samples", repr(self.options))
             space = compiled_space(chain, compile(text.text, path, "exec"), path, self.options)
-            self.ready[fused] = guarded(space[text.entry])
+            self.ready[fused] = Loop(space[text.serial], guarded(space[text.wide]))
         return self.ready[fused]
 
     @property

@@ -18,20 +18,24 @@ from transad.passes.buffers import Buffers, assigned_once, one_name_each
 from transad.passes.reverse import Pair
 from transad.passes.specialise.values import NotTyped
 from transad.quote import Node, expr, name, names_in, show
+from transad.runtime.vector_math import available
 
 
 @dataclass
 class SampleText:
     """`functions`: what is compiled, with flags; `equal`: lengths that must agree, over the shapes of one sample's
-    arguments; `entry` takes (n, chunks, wide, the parameters, rows of each gradient, the values, failed)."""
+    arguments. `serial` takes (first, last, chunk, the parameters, rows of each gradient, the values, failed) and `wide`
+    (n, chunks, the parameters ...); both leave the first sample of a chunk that failed in `failed[chunk]`."""
 
     text: str
-    entry: str
+    serial: str
+    wide: str
     functions: list[tuple[str, frozenset[str]]]
     equal: list[tuple[str, str]]
     fused: bool
     left: int = 0
     rows: list[str] = field(default_factory=list)
+    vector: list[str] = field(default_factory=list)         # functions that it calls as `vector_...`
 
 
 def sample_text(pair: Pair, wanted: list[str], mapped: set[str], fuse: bool) -> SampleText:
@@ -77,6 +81,7 @@ class _Sample:
         loops = Buffers(pair.kinds, shapes, assigned_once(forward, reverse) - set(pair.parameters), self.names,
                         dict.fromkeys(given.values(), ""))
         loops.scalars.add(seed)
+        loops.vector = available() if self.fuse else frozenset()
         if self.fuse:
             forward = loops.block(forward)
             reverse = loops.block(reverse)
@@ -219,14 +224,9 @@ class _Sample:
         share = f"{self.c} * {n} // {chunks}, ({self.c} + 1) * {n} // {chunks}, {self.c}, {given}"
         parts.append(f"def {label}_threads({n}, {chunks}, {given}):\n    for {self.c} in prange({chunks}):\n"
                      f"        {call}({share})")
-        wide = self.names.fresh("wide")
-        parts.append(f"def {label}_all({n}, {chunks}, {wide}, {given}):\n    if {wide}:\n"
-                     f"        {label}_threads({n}, {chunks}, {given})\n    else:\n"
-                     f"        {call}(0, {n}, 0, {given})\n    for {self.c} in range({chunks}):\n"
-                     f"        if failed[{self.c}] >= 0:\n            return False\n    return True")
-        functions += [(f"{label}_threads", frozenset({"threaded"})), (f"{label}_all", frozenset())]
-        return SampleText("\n\n\n".join(parts) + "\n", f"{label}_all", functions, loops.equal, self.fuse, loops.whole,
-                          list(self.rows.values()))
+        functions.append((f"{label}_threads", frozenset({"threaded"})))
+        return SampleText("\n\n\n".join(parts) + "\n", call, f"{label}_threads", functions, loops.equal, self.fuse,
+                          loops.whole, list(self.rows.values()), sorted(loops.used))
 
 
 def _dtype(dtype: str) -> str:

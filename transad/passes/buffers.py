@@ -26,7 +26,7 @@ from transad.names import Names
 from transad.nodes import gast
 from transad.passes.reverse.assembly import _renamed
 from transad.passes.shapes import Shapes
-from transad.quote import Node, constant, expr, index, name, names_in, rebuilt, show, substitute
+from transad.quote import Node, call, constant, expr, index, name, names_in, rebuilt, show, substitute
 
 _REDUCED = ("np.sum", "summed")
 ONE = "1"
@@ -95,6 +95,8 @@ class Buffers(Shapes):
         self.once, self.names, self.given = once, names, given or {}
         self.buffers: dict[str, tuple[tuple[str, ...], str]] = {}
         self.whole = 0                  # array statements that stay, and may raise
+        self.vector: frozenset[str] = frozenset()      # functions with a form for several numbers at a time
+        self.used: set[str] = set()
 
     def block(self, block: Block) -> Block:
         """The block with loops."""
@@ -369,6 +371,10 @@ class Buffers(Shapes):
             return parts[0]
         if label == "np.where":
             return expr("a if c else b", c=parts[0], a=parts[1], b=parts[2])
+        short = label.removeprefix("np.")
+        if short in self.vector and label != short:
+            self.used.add(short)
+            return call(f"vector_{short}", *parts)
         return rebuilt(e, {"args": parts})
 
     def share(self, e: Node, idx: list[Node], before: Block) -> Node:
