@@ -92,7 +92,7 @@ def _together(block: Block) -> dict[int, list[Let]]:
     while k < len(block):
         row: list[Let] = []
         for s in block[k:]:
-            if not isinstance(s, Let) or not s.source or "," not in s.source.split("=")[0] or (
+            if not isinstance(s, Let) or "," not in _target(s.source) or (
                     row and (s.source != row[0].source or s.line != row[0].line)):
                 break
             if any(t.name in names_in(s.value) or t.name == s.name for t in row):
@@ -102,6 +102,12 @@ def _together(block: Block) -> dict[int, list[Let]]:
             found[k] = row
         k += max(len(row), 1)
     return found
+
+
+def _target(source: str) -> str:
+    """What a line assigns, as text."""
+    left = source.split("=")[0]
+    return "" if "(" in left or left.startswith("return ") else left
 
 
 def _inverse(test: Node) -> str:

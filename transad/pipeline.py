@@ -18,11 +18,12 @@ import numpy as np
 from transad import cache
 from transad.describe import Shape
 from transad.emit import HELPERS, emit
-from transad.ir import dump
+from transad.ir import For, dump, walk
 from transad.kernels import Chain, chain
 from transad.kinds import Array, Kind
 from transad.names import Names
 from transad.options import Options
+from transad.passes import ruled
 from transad.passes.activity import used_as_number
 from transad.passes.forward.by_element import swept_by_element
 from transad.passes.prune import prune
@@ -118,6 +119,8 @@ def _rows(s: State) -> None:
 
 def _kernelize(s: State) -> None:
     """Loops whose trips are independent as maps of their own, run by threads where that pays."""
+    if any(isinstance(x, For) and x.mapped and ruled.has_ruled(x.body) for x in walk(s.program.body)):
+        raise NotTyped("a map whose items call the library; its kernel has loops instead")
     if s.options.parallel and not s.recursive:
         leaves = [n for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
         s.chain = chain(s.program, leaves, s.specialiser.names, s.specialiser.stopped, s.options.jit,
@@ -317,7 +320,7 @@ def load(built: Built, options: Options) -> Code:
     from transad.runtime import typed as helpers
     plain: dict[str, Any] = {"np": np, "math": math, "__name__": f"transad_generated_{label}", "__file__": path,
                              **{h: getattr(helpers, h) for h in HELPERS if hasattr(helpers, h)},
-                             **built.pair.constants}
+                             **ruled.helpers(code), **built.pair.constants}
     exec(code, plain)
     space = plain
     if options.jit:

@@ -23,6 +23,8 @@ _UNARY = {"USub": ("-", 14), "UAdd": ("+", 14), "Invert": ("~", 14), "Not": ("no
 _COMPARE = {"Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Is": "is",
             "IsNot": "is not", "In": "in", "NotIn": "not in"}
 
+RULED = "ruled."            # before the name of a function whose calls stay calls: see `passes.ruled`
+
 
 class _Printer(astunparse.Unparser):
     """Writes one expression; each method receives the tightest precedence around it through `self.outer`."""
@@ -163,7 +165,7 @@ class _Printer(astunparse.Unparser):
         self.write(shown)
 
     def _Name(self, t: Any) -> None:
-        self.write(t.id)
+        self.write(t.id.removeprefix(RULED))
 
 
 def text(node: Any) -> str:

@@ -19,6 +19,7 @@ from transad.kinds import Array, Scalar, kind_of
 from transad.nodes import gast
 from transad.passes.duals import inputs_of, is_marked
 from transad.passes.regions import Regions
+from transad.passes.ruled import arguments, is_ruled
 from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import base
 from transad.quote import Node, names_in, rebuilt
@@ -136,7 +137,11 @@ def carriers(e: Node) -> list[str]:
                 return []
             if is_marked(e):
                 return [v for a in inputs_of(e) for v in carriers(a)]
+            if is_ruled(e):
+                return [v for a in arguments(e).values() for v in carriers(a)]
             args = e.args[1:] if e.func.id == "np.where" else e.args[:1] if e.func.id == "gather" else e.args
             return [v for a in args for v in carriers(a)]
         return carriers(e.func.value) if isinstance(e.func, gast.Attribute) else list(names_in(e))
+    if isinstance(e, gast.Tuple):
+        return [v for x in e.elts for v in carriers(x)]
     return []

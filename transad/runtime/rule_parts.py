@@ -22,7 +22,7 @@ from ..source import get_source
 from .records import store
 from .sweep import Sweep
 
-__all__ = ["AdjointParts", "PartialParts", "adjoint_parts", "constant_parts", "partial_parts"]
+__all__ = ["AdjointParts", "PartialParts", "adjoint_parts", "constant_parts", "names_read", "partial_parts"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PartialParts:
             names = list(code.co_varnames[:code.co_argcount])
             if code.co_flags & inspect.CO_VARARGS:
                 return Part(function, self._takes_out, None)
-            read = _names_read(code)
+            read = names_read(code)
             return Part(function, self._takes_out, frozenset(k for k, n in enumerate(names) if n in read))
         whole = self._function
         return Part(functools.partial(_component, whole, position), self._takes_out, None)
@@ -75,7 +75,8 @@ def _component(whole: Callable, position: int, *args: Any, **kwargs: Any) -> Any
     return result
 
 
-def _names_read(code: types.CodeType) -> set[str]:
+def names_read(code: types.CodeType) -> set[str]:
+    """The variables that a function reads."""
     import dis
     names = {i.argval for i in dis.get_instructions(code) if i.opname.startswith(("LOAD_FAST", "LOAD_DEREF",
                                                                                   "LOAD_CLOSURE"))}
@@ -159,7 +160,7 @@ class AdjointParts:
         self.rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
         self.out_position = self.names.index("buffer") if "buffer" in self.names else (
             len(self.names) if self.rest is None else None)
-        read = [_names_read(f.__code__) if isinstance(f, types.FunctionType) else None for f in functions]
+        read = [names_read(f.__code__) if isinstance(f, types.FunctionType) else None for f in functions]
         self._read = None if None in read else set().union(*read)  # type: ignore[arg-type]
         self.reads_out = self._read is None or "out" in self._read
         self.ours = all((getattr(f, "__module__", None) or "").startswith("transad.rules.") for f in functions)

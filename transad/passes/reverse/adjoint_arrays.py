@@ -13,7 +13,9 @@ from transad.passes.duals import is_marked
 from transad.passes.regions import view_of
 from transad.passes.reverse.array_calls import ARRAY_CALLS
 from transad.passes.reverse.recursive_calls import recursive_call
+from transad.passes.reverse.ruled_calls import ruled_call
 from transad.passes.reverse.terms import Term, total
+from transad.passes.ruled import is_ruled
 from transad.passes.specialise.values import NotTyped, Part
 from transad.passes.versions import base
 from transad.quote import Node, call, constant, expr, index, name, rebuilt, slice_
@@ -73,6 +75,8 @@ class ArrayAdjoint(Part):
             return None
         if e.func.id in self.program.recursive:
             return recursive_call(whole, s, e, self.program.recursive[e.func.id], cot)
+        if is_ruled(e):
+            return ruled_call(whole, s, e, cot)
         if e.func.id not in ARRAY_CALLS:
             return None
         return ARRAY_CALLS[e.func.id](whole, s, e, cot)

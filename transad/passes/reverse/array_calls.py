@@ -82,7 +82,7 @@ def _copy(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
 def _gather(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
     if not a.uses(e.args[0], s):
         return []
-    return [Do(call("scatter_add", name(a.shadows.of(e.args[0].id)), a.values.of(e.args[1], s), cot.node()))]
+    return [Do(call("scatter_add", name(a.shadows.of(e.args[0].id)), a.values.index(e.args[1], s), cot.node()))]
 
 
 def _linspace(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:

@@ -8,6 +8,7 @@ from transad.kinds import Array
 from transad.nodes import gast
 from transad.passes.duals import value_of
 from transad.passes.regions import view_of
+from transad.passes.ruled import is_ruled
 from transad.passes.specialise.values import Part
 from transad.passes.versions import base
 from transad.quote import Node, names_in, show
@@ -58,6 +59,8 @@ class Shapes(Part):
         e = value_of(e)
         if isinstance(e, gast.Name):
             return e.id
+        if is_ruled(e):
+            return None
         if isinstance(e, gast.Call):
             if isinstance(e.func, gast.Attribute) and e.func.attr in ("copy", "astype"):
                 return self.shape_like(e.func.value)
@@ -136,7 +139,7 @@ class Shapes(Part):
         if not isinstance(e, gast.BinOp | gast.UnaryOp | gast.Call) or view_of(e) is not None:
             return False
         if isinstance(e, gast.Call) and isinstance(e.func, gast.Name) and (
-                e.func.id in ZEROS or e.func.id == "gather" or e.func.id in self.program.recursive):
+                is_ruled(e) or e.func.id in ZEROS or e.func.id == "gather" or e.func.id in self.program.recursive):
             return False
         return not any(isinstance(n, gast.Slice) for n in gast.walk(e)) and kind == self.values.kind(e)
 

@@ -15,6 +15,7 @@ from transad.names import Names
 from transad.nodes import gast
 from transad.passes.regions import Regions
 from transad.passes.reverse.scopes import Definition, Scopes
+from transad.passes.ruled import is_ruled
 from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import base
 from transad.quote import Node, expr, name, names_in, rebuilt, show
@@ -96,6 +97,8 @@ class Values:
         if isinstance(e.func, gast.Attribute):
             return self.kind(e.func.value)
         f = e.func.id
+        if is_ruled(e):
+            raise NotTyped(f"{show(e)} inside another expression")
         if f in self.program.recursive:
             return self.program.recursive[f].kind
         if f in _INTEGER_CALLS:
@@ -106,6 +109,8 @@ class Values:
             return Array(self.kind(e.args[0]).dtype, len(e.args[1].elts))
         if f == "np.argsort":
             return Array("int64", 1)
+        if f == "gather":
+            return self.gathered_kind(*e.args)
         kinds = [self.kind(a) for a in e.args]
         if f in _TESTS:
             return Array("bool", kinds[0].ndim) if isinstance(kinds[0], Array) and f not in ("np.any", "np.all") else BOOL
@@ -117,6 +122,15 @@ class Values:
         for k in kinds[1:]:
             kind = result_kind(kind, k)
         return kind if f in CHEAP else divided(kind)
+
+    def gathered_kind(self, array: Node, index: Node) -> Kind:
+        """The kind of `array[index]` for an array of integers or truth values, or a tuple of arrays and integers."""
+        parts = [self.kind(i) for i in (index.elts if isinstance(index, gast.Tuple) else [index])]
+        new = max(1 if p.dtype == "bool" else p.ndim for p in parts if isinstance(p, Array))
+        used = sum(p.ndim if isinstance(p, Array) and p.dtype == "bool" else 1 for p in parts)
+        owner = self.kind(array)
+        assert isinstance(owner, Array)
+        return Array(owner.dtype, owner.ndim - used + new)
 
     def allocation_kind(self, e: Node) -> Kind:
         """The kind of `np.zeros(shape, dtype)` and the like."""
@@ -264,7 +278,7 @@ class Values:
         """The name of a value that the forward sweep computes just before (or in) `s`."""
         after = False
         if isinstance(s, Let) and show(s.value) == show(e):
-            if not isinstance(self.kind(e), Array) or self.regions.stable(s.name, s, after=True):
+            if not isinstance(self.program.kinds[base(s.name)], Array) or self.regions.stable(s.name, s, after=True):
                 return name(s.name)
             e, replaced, after = expr("a.copy()", a=name(s.name)), "", True
         key = (id(s), show(e))

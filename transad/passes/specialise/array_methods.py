@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from transad import ir
 from transad.passes.specialise.library import LIBRARY
 from transad.passes.specialise.library_calls import LibraryCalls
@@ -34,4 +36,4 @@ class ArrayMethods(LibraryCalls):
             return self.cast(owner, self.dtype_of(args, keywords, node) or "float64", node)
         if not callable(getattr(self, f"np_{method}", None)) and f"np.{method}" not in LIBRARY:
             raise NotTyped(f"the array method {method}", node)
-        return self.call_numpy(f"np.{method}", [owner, *args], keywords, node)
+        return self.call_known(getattr(np, method, None), f"np.{method}", [owner, *args], keywords, node)

@@ -81,7 +81,7 @@ class Calls(Part):
             return handler(self, args, keywords, node)
         known = numpy_table.NAMES.get(_key(f))
         if known is not None:
-            return self.call_numpy(known, args, keywords, node)
+            return self.call_known(f, known, args, keywords, node)
         if type(f).__name__ == "CPUDispatcher" and hasattr(f, "py_func"):
             return self.call_object(f.py_func, args, keywords, node, hint)
         if type(f).__name__ == "DUFunc" and all(is_scalar(a) for a in args):
@@ -96,6 +96,9 @@ class Calls(Part):
             return self.call_object(wrapped, args, keywords, node, hint)
         if isinstance(f, type):
             return self.construct(f, args, keywords, node)
+        ruled = self.call_ruled(f, args, keywords, node)
+        if ruled is not None:
+            return ruled
         if isinstance(f, types.FunctionType):
             return self.inline_function(f, args, keywords, node)
         raise NotTyped(f"{getattr(f, '__name__', f)} has no typed rule", node)

@@ -25,7 +25,7 @@ from transad.passes.specialise.values import (
     is_array,
     is_scalar,
 )
-from transad.quote import Node, call, constant, expr, index, slice_
+from transad.quote import Node, call, constant, expr, index, slice_, tuple_
 
 
 class Indexing(Part):
@@ -136,7 +136,7 @@ class Indexing(Part):
         return self.let("t", Val(call("gather", value.expr.value, value.expr.slice), value.kind))
 
     def gather_by_several(self, owner: Val, items: list[Any], node: Node) -> Val:
-        """`a[i, j]` for arrays of indices, and `a[:, i]`: loops, in compiled code."""
+        """`a[i, j]` for arrays of indices, and `a[:, i]`; in compiled code loops."""
         ranks = [i.kind.ndim if is_array(i) and i.kind.dtype.startswith(("int", "uint")) else 0 if self.is_int(i) else -1
                  for i in items]
         if self.compiled and len(items) == 2 and -1 not in ranks and max(ranks) == 1:
@@ -146,6 +146,10 @@ class Indexing(Part):
                 self.emit(ir.If(lengths, [ir.Exit("raise", call("IndexError", constant(
                     "two arrays of indices have different lengths")))], []))
             return self.call_library("picked", [owner, *items], {}, node)
+        if not self.compiled and -1 not in ranks:
+            left = owner.kind.ndim - len(items) + max(ranks)
+            parts = tuple_([self.atom(i, "idx").expr if is_array(i) else i.expr for i in items])
+            return self.let("t", Val(call("gather", self.atom(owner, "a").expr, parts), Array(owner.kind.dtype, left)))
         whole = isinstance(items[0], Span) and items[0].lower is items[0].upper is items[0].step is None
         if self.compiled and len(items) == 2 and whole and ranks[1] == 1 and owner.kind.ndim == 2:
             return self.call_library("np.take", [owner, items[1], Val(constant(1), INT, 1)], {}, node)

@@ -11,6 +11,7 @@ from transad.nodes import gast
 from transad.passes.specialise import numpy_table as table
 from transad.passes.specialise.array_methods import ArrayMethods
 from transad.passes.specialise.library import LIBRARY, SEQUENCES
+from transad.passes.specialise.ruled_calls import RuledCalls
 from transad.passes.specialise.values import (
     UNKNOWN,
     Iter,
@@ -30,7 +31,7 @@ _BINARY = {f"np.{n}" for n in table.BINARY} | {f"math.{n}" for n in table.MATH_B
 _INTEGERS = {"math.floor", "math.ceil", "math.trunc"}
 
 
-class NumpyCalls(ArrayMethods):
+class NumpyCalls(ArrayMethods, RuledCalls):
     """The part of the specialiser that knows NumPy and math."""
 
     def call_numpy(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:

@@ -1,0 +1,117 @@
+"""Calls of library functions that stay calls, in code that Python runs: any function with a rule that makes a new array.
+
+What a call returns is found by calling: of which dtype and rank the result is follows from those of the arguments and from
+the numbers, strings and tuples among them.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transad.kinds import Array, Kind, Scalar
+from transad.passes.ruled import ruled_name
+from transad.passes.specialise.values import NotTyped, Obj, Part, Tup, Val, is_array
+from transad.quote import Node, call, constant, tuple_
+from transad.rules.registry import find
+
+_NONE = object()
+_FOUND: dict[Any, Kind | None] = {}
+
+
+class RuledCalls(Part):
+    """The part of the specialiser that leaves calls to the library."""
+
+    def call_known(self, f: Any, label: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        """A call of a function that the typed path has a form of; where that does not fit, the call."""
+        length = len(self.buffer)
+        try:
+            return self.call_numpy(label, args, keywords, node)
+        except NotTyped:
+            del self.buffer[length:]
+            made = self.call_ruled(f, args, keywords, node)
+            if made is None:
+                raise
+            return made
+
+    def call_ruled(self, f: Any, args: list[Any], keywords: dict[str, Any], node: Node) -> Val | None:
+        """The call, if the function has a rule and what it is given is arrays and constants; else None."""
+        rule = find(f)
+        if self.compiled or rule is None or rule.partials is not None:
+            return None
+        label, values = ruled_name(f), [*args, *keywords.values()]
+        if label is None or any(_given(v) is _NONE for v in values):
+            return None
+        kind = _result_kind(f, label, [_given(v) for v in args], {k: _given(v) for k, v in keywords.items()})
+        if kind is None or (rule.nondiff and kind.real):
+            return None
+        nodes = [self.ruled_argument(v) for v in values]
+        words = dict(zip(keywords, nodes[len(args):], strict=True))
+        return self.let("t", Val(call(label, *nodes[:len(args)], **words), kind))
+
+    def ruled_argument(self, v: Any) -> Node:
+        """An array, a constant or a tuple of them as the call gets it."""
+        if is_array(v):
+            return self.atom(v, "a").expr
+        return tuple_([self.ruled_argument(x) for x in v.items]) if isinstance(v, Tup) else constant(_constant(v))
+
+
+def _constant(v: Any) -> Any:
+    """A constant argument: a number, a string or None."""
+    value = v.const if isinstance(v, Val) else v.value if isinstance(v, Obj) else _NONE
+    return value if (value is None and isinstance(v, Obj)) or isinstance(value, bool | int | float | str) else _NONE
+
+
+def _given(v: Any) -> Any:
+    """What is known of an argument: the kind of an array, the value of a constant, a tuple of them."""
+    if is_array(v):
+        return v.kind
+    if not isinstance(v, Tup):
+        return _constant(v)
+    parts = tuple(_given(x) for x in v.items)
+    return _NONE if any(p is _NONE for p in parts) else parts
+
+
+def _result_kind(f: Any, label: str, args: list[Any], words: dict[str, Any]) -> Kind | None:
+    key = (label, repr(args), repr(words))
+    if key not in _FOUND:
+        kinds = {_tried(f, args, words, order, length) for order in "CF" for length in (2, 3)}
+        _FOUND[key] = kinds.pop() if len(kinds) == 1 else None
+    return _FOUND[key]
+
+
+def _tried(f: Any, args: list[Any], words: dict[str, Any], order: Any, length: int) -> Kind | None:
+    """What a call returns for arrays of one length along each axis: None for a view, or if it writes to an argument."""
+    given = [_samples(v, order, length) for v in [*args, *words.values()]]
+    arrays = [(v, v.copy()) for g in given for v in (g if isinstance(g, tuple) else [g]) if isinstance(v, np.ndarray)]
+    try:
+        with np.errstate(all="ignore"):
+            out = f(*given[:len(args)], **dict(zip(words, given[len(args):], strict=True)))
+    except Exception:       # what it does not take is for the recorded path, where the error is the user's
+        return None
+    if not isinstance(out, np.ndarray | np.generic) or out.dtype.kind not in "fib":
+        return None
+    if any(np.shares_memory(out, a) or not np.array_equal(a, before) for a, before in arrays):
+        return None
+    return Array(out.dtype.name, out.ndim) if isinstance(out, np.ndarray) else Scalar(out.dtype.name)
+
+
+def _samples(given: Any, order: Any, length: int) -> Any:
+    if isinstance(given, tuple):
+        return tuple(_samples(v, order, length) for v in given)
+    return _sample(given, order, length) if isinstance(given, Array) else given
+
+
+def _sample(kind: Array, order: Any, length: int) -> np.ndarray:
+    """A small array; a matrix has complex eigenvalues, and a Cholesky factor by its lower triangle."""
+    shape = (length,) * kind.ndim
+    if not kind.real:
+        return np.zeros(shape, kind.dtype, order=order)
+    values = np.full(shape, 0.25, kind.dtype, order=order)
+    if kind.ndim >= 2:
+        values[..., 0, 1] = -0.25
+        values[..., range(length), range(length)] = 1.0
+    return values
+
+
+__all__ = ["RuledCalls"]

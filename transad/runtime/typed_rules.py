@@ -1,0 +1,45 @@
+"""The adjoint of one argument of a function with a rule, as emitted text calls it."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..rules.registry import Rule
+from .rule_parts import adjoint_parts
+
+__all__ = ["adjoint_of", "real_part"]
+
+
+def real_part(share: Any) -> Any:
+    """The cotangent of a real argument, None for one that is accounted for elsewhere."""
+    if share is None:
+        return 0.0
+    return np.real(share) if np.iscomplexobj(share) else share
+
+
+def adjoint_of(rule: Rule, argument: str) -> Callable[..., Any]:
+    """The cotangent of an argument, from that of the result and from what the rule reads of the call, by name.
+
+    A zero cotangent wins where the rule may divide by zero."""
+    function, position = adjoint_parts(rule).adjoints[argument]
+    singular = rule.singular
+    parameters = list(inspect.signature(function).parameters.values())[2:]
+    required = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    rest = next((k for k, p in enumerate(parameters) if p.kind is p.VAR_POSITIONAL), 0)
+    leading = [p.name for p in parameters[:rest + 1]] if rest or parameters[0].kind is inspect.Parameter.VAR_POSITIONAL else []
+
+    def adjoint(g: Any, *, out: Any = None, **given: Any) -> Any:
+        if singular and not np.any(g):
+            return 0.0
+        words = dict.fromkeys(required)
+        words.update(given)
+        first = [words.pop(n, ()) for n in leading]
+        found = function(g, out, *first[:-1], *first[-1], **words) if leading else function(g, out, **words)
+        share = found if position is None else found[position]
+        if isinstance(share, list | tuple):
+            return [real_part(x) for x in share]
+        return real_part(share)
+    return adjoint
