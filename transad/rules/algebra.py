@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from transad.errors import MissingRule
+from transad.rules.linear import summed
 
 __all__ = ["conj", "hermitian", "imag", "outer_last", "transposed", "unbroadcast", "unknown",
            "zero_safe_divide"]
@@ -54,10 +55,10 @@ def unbroadcast(g: Any, like: Any) -> Any:
         return g
     extra = np.ndim(g) - len(shape)
     if extra > 0:
-        g = np.sum(g, axis=tuple(range(extra)))
+        g = np.reshape(summed(g, tuple(range(extra))), np.shape(g)[extra:])
     stretched = tuple(k for k in range(len(shape)) if shape[k] == 1 and np.shape(g)[k] != 1)
     if stretched:
-        g = np.sum(g, axis=stretched, keepdims=True)
+        g = summed(g, stretched)
     return g if np.shape(g) == shape else np.broadcast_to(g, shape)
 
 

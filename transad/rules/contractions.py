@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from transad.deferred import deferred_product
+from transad.pool import matmul, multiply
 from transad.rules import convolutions, covariance, einsum  # noqa: F401  (contractions too, in files of their own)
 from transad.rules.algebra import conj, transposed, unbroadcast
 from transad.rules.registry import adjoint
@@ -109,18 +111,18 @@ def _(g, out, x1, x2):
 def matmul_first(g: Any, a: Any, b: Any) -> Any:
     """The cotangent of `a` in `a @ b`."""
     if np.ndim(a) == 2 and np.ndim(b) == 2:
-        return np.matmul(g, np.transpose(b))
+        return matmul(g, np.transpose(b))
     if np.ndim(b) == 1:
-        return unbroadcast(np.expand_dims(g, -1) * b, a)
+        return unbroadcast(multiply(np.expand_dims(g, -1), b), a)
     if np.ndim(a) == 1:
-        return unbroadcast(np.squeeze(np.matmul(np.expand_dims(g, -2), transposed(b)), -2), a)
-    return unbroadcast(np.matmul(g, transposed(b)), a)
+        return unbroadcast(np.squeeze(matmul(np.expand_dims(g, -2), transposed(b)), -2), a)
+    return unbroadcast(matmul(g, transposed(b)), a)
 
 
 def matmul_second(g: Any, a: Any, b: Any) -> Any:
     """The cotangent of `b` in `a @ b`."""
     if np.ndim(a) == 2 and np.ndim(b) == 2:
-        return np.matmul(np.transpose(a), g)
+        return matmul(np.transpose(a), g)
     if np.ndim(a) == 1:
         return unbroadcast(np.expand_dims(a, -1) * np.expand_dims(g, -2) if np.ndim(b) > 1 else g * a, b)
     if np.ndim(b) == 1:
@@ -128,7 +130,7 @@ def matmul_second(g: Any, a: Any, b: Any) -> Any:
     if np.ndim(b) == 2:
         leading = list(range(np.ndim(a) - 1))
         return np.tensordot(a, g, axes=(leading, leading))
-    return unbroadcast(np.matmul(transposed(a), g), b)
+    return unbroadcast(matmul(transposed(a), g), b)
 
 
 _MATMUL_POINTS = [(_M23, _M34), (_V3, _W3), (_V3, _M34), (_M23, _V3), (_T234, np.transpose(_M34)),
@@ -138,11 +140,17 @@ _MATMUL_POINTS = [(_M23, _M34), (_V3, _W3), (_V3, _M34), (_M23, _V3), (_T234, np
 
 
 @adjoint(np.matmul, "x1", at=_MATMUL_POINTS)
+@adjoint(matmul, "x1", at=_MATMUL_POINTS)
+@adjoint(deferred_product, "x1", at=_MATMUL_POINTS)
 def _(g, out, x1, x2):
+    if np.ndim(x2) > 1 and np.shape(out)[:-1] == np.shape(x1)[:-1]:
+        return deferred_product(g, transposed(x2))
     return matmul_first(g, x1, x2)
 
 
 @adjoint(np.matmul, "x2")
+@adjoint(matmul, "x2")
+@adjoint(deferred_product, "x2")
 def _(g, out, x1, x2):
     return matmul_second(g, x1, x2)
 

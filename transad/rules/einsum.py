@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from transad.pool import matmul, multiply
 from transad.rules.registry import adjoint
 
 __all__ = ["contracted", "einsum_cotangent", "parse"]
@@ -87,7 +88,7 @@ def contracted(terms: list[str], wanted: str, arrays: list[Any], optimize: bool)
     left, right = terms
     summed = "".join(c for c in left if c in right and c not in wanted)
     if not summed:
-        return _aligned(left, arrays[0], wanted) * _aligned(right, arrays[1], wanted)
+        return multiply(_aligned(left, arrays[0], wanted), _aligned(right, arrays[1], wanted))
     batch = "".join(c for c in wanted if c in left and c in right)
     rows, columns = "".join(c for c in wanted if c not in right), "".join(c for c in wanted if c not in left)
     if _length(rows + columns + summed, sizes) < 256:
@@ -96,7 +97,7 @@ def contracted(terms: list[str], wanted: str, arrays: list[Any], optimize: bool)
     first = np.reshape(_aligned(left, arrays[0], batch + rows + summed), (*stack, _length(rows, sizes), inner))
     second = np.reshape(_aligned(right, arrays[1], batch + summed + columns), (*stack, inner, _length(columns, sizes)))
     found = batch + rows + columns
-    product = np.reshape(np.matmul(first, second), [sizes[c] for c in found])
+    product = np.reshape(matmul(first, second), [sizes[c] for c in found])
     return np.transpose(product, [found.index(c) for c in wanted])
 
 

@@ -12,6 +12,7 @@ import operator
 
 import numpy as np
 
+from transad.pool import multiply
 from transad.rules.registry import adjoint, partials
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
@@ -34,7 +35,7 @@ def _(x, y):
     return 1.0, -1.0
 
 
-@partials(np.multiply, operator.mul, at=[*PAIRS, (0.0, 3.0), (0.3 + 1j, -2.0)])
+@partials(np.multiply, operator.mul, multiply, at=[*PAIRS, (0.0, 3.0), (0.3 + 1j, -2.0)])
 def _(x, y):
     return y, x
 

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..deferred import computed
+from ..pool import multiply
 from ..tree import children, rebuilt
 from .records import check_count, last_writers, repeats, restore, thaw, zero_cotangent
-from .reverse import fitted
+from .reverse import fitted, kept
+from .short_arrays import back
 from .strided import clear_overlap, is_array, is_complex, is_var, tracked
 
 __all__ = ["adjoint_rule", "boxed", "copied", "element", "gathered", "loaded", "partials_rule", "projected",
@@ -87,7 +90,9 @@ def scattered(context: Any, slot: int, entry: tuple) -> None:
 def partials_rule(context: Any, slot: int, entry: tuple) -> None:
     """An elementwise function: cotangent times partial derivative."""
     record = entry[0]
-    g = context.cotangent(record.out)
+    if record.short and back(context, record):
+        return
+    g = context.cotangent(record.out, False, True)
     if g is None:
         return
     args, out = restore(record.args), restore(record.saved_out)
@@ -95,9 +100,10 @@ def partials_rule(context: Any, slot: int, entry: tuple) -> None:
         p = part(*args, out=out) if takes_out else part(*args)
         if type(p) is float and is_array(target):
             summed = fitted(g, target)
-            context.accumulate(target, summed if p == 1.0 else summed * p, p != 1.0)
+            context.accumulate(target, summed if p == 1.0 else multiply(summed, p), p != 1.0)
         elif p is not None:
-            context.accumulate(target, _kept(g, p) if record.singular else g * p, True)
+            g = computed(g)
+            context.accumulate(target, kept(g, p) if record.singular else multiply(g, p), True)
 
 
 def element(context: Any, slot: int, entry: tuple) -> None:
@@ -117,13 +123,6 @@ def unary(context: Any, slot: int, entry: tuple) -> None:
     if g or tracked(g):
         part, takes_out, x, out = entry[1]
         context.slots[entry[0]] += g * (part(x, out=out) if takes_out else part(x))
-
-
-def _kept(g: Any, p: Any) -> Any:
-    """g * p where a zero cotangent wins over an infinite or undefined partial."""
-    if np.all(np.isfinite(p)):
-        return g * p
-    return g * np.where((np.asarray(g) == 0) & ~np.isfinite(p), 0.0, p)
 
 
 def adjoint_rule(context: Any, slot: int, entry: tuple) -> None:

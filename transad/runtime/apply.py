@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingRule, Unsupported
+from ..pool import compute
 from ..rules.registry import Rule
 from .activity import active_in, deepest, lower
 from .adjoints import adjoint_rule, copied, element, partials_rule, unary
 from .memory import before_write, refuse_subclasses, root_of
 from .records import Record, snapshot, store
 from .rule_parts import AdjointParts, PartialParts, adjoint_parts, constant_parts, partial_parts
+from .short_arrays import forth
 from .strided import clear_overlap
 from .sweep import Sweep, live
 from .var import KIND, VAR_OF, VARS, VarFloat, VarFloat32, VarFloat64, make_var
@@ -34,6 +36,11 @@ def apply(function: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, An
     first: Any = args[0] if len(args) == 1 else None
     if type(first) in _SHORT and not kwargs and rule.partials is not None and first.sweep.fast:
         return _unary(function, rule, first)
+    if len(stack) == 1 and not kwargs and rule.partials is not None:
+        record = forth(function, rule, args, stack[0])
+        if record is not NotImplemented:
+            stack[0].tape.append((record, None, partials_rule))
+            return record.out
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         outs: Any = args[function.nin:]
         args, kwargs = args[:function.nin], {**kwargs, "out": outs if len(outs) > 1 else outs[0]}
@@ -101,11 +108,20 @@ def _name(function: Any) -> str:
 
 
 def _apply(function: Callable, rule: Rule, args: tuple, kwargs: dict, stack: list[Sweep], limit: int) -> Any:
+    if limit == 1:
+        level = _level(args, stack[0].roots)
+        if kwargs and level >= 0:
+            level = max(level, more) if (more := _level(kwargs.values(), stack[0].roots)) >= 0 else more
+        if level == 0:
+            return compute(function, args, kwargs)
+        if level == 1:
+            out = compute(function, args, kwargs)
+            return _recorded(function, rule, (args, kwargs), (args, kwargs), out, stack[0])
     depth = deepest(args, stack, limit)
     if kwargs and depth < limit - 1:
         depth = deepest(list(kwargs.values()), stack, limit, depth)
     if depth < 0:
-        return function(*lower(args, 0, stack), **lower(kwargs, 0, stack))
+        return compute(function, lower(args, 0, stack), lower(kwargs, 0, stack))
     refuse_subclasses(args)
     sweep = stack[depth]
     inner_args = lower(args, depth, stack)
@@ -113,19 +129,46 @@ def _apply(function: Callable, rule: Rule, args: tuple, kwargs: dict, stack: lis
     if depth:
         out = _apply(function, rule, inner_args, inner_kwargs, stack, depth)
     else:
-        out = function(*inner_args, **inner_kwargs)
+        out = compute(function, inner_args, inner_kwargs)
+    here = (inner_args, inner_kwargs) if rule.nondiff else (
+        lower(args, depth + 1, stack), lower(kwargs, depth + 1, stack) if kwargs else kwargs)
+    return _recorded(function, rule, here, (inner_args, inner_kwargs), out, sweep)
+
+
+_CONSTANT = frozenset({float, int, bool, str, type(None), np.float64, np.int64, slice, type(Ellipsis)})
+
+
+def _level(values: Any, roots: dict) -> int:
+    """1 where one of several arrays is active in the only sweep, 0 where none is; -1 for what has to be looked at closely."""
+    found = 0
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            if id(value if value.base is None else root_of(value)) in roots:
+                found = 1
+        elif kind is tuple:
+            inner = _level(value, roots)
+            if inner < 0:
+                return inner
+            found = max(found, inner)
+        elif kind not in _CONSTANT:
+            return -1
+    return found
+
+
+def _recorded(function: Callable, rule: Rule, here: tuple, inner: tuple, out: Any, sweep: Sweep) -> Any:
+    """The result of a call, recorded in the innermost sweep in which an argument is active: `here` are the arguments as that
+    sweep sees them, `inner` as those outside it do."""
     if rule.nondiff or not _carries(out):
         if KIND[type(out)] == 2 and out.dtype.kind == "O" and not rule.nondiff:
             raise Unsupported(f"{_name(function)} gives an array of objects, which carries no derivative",
                               instead="convert inside it to float, or write it with np.vectorize")
         return out
-    here_args = lower(args, depth + 1, stack)
-    here_kwargs = lower(kwargs, depth + 1, stack) if kwargs else kwargs
-    if _whole(out) and not _counts((here_args, here_kwargs), sweep):
+    if _whole(out) and not _counts(here, sweep):
         return out
     if rule.partials is not None:
-        return _record_partials(sweep, rule, function, here_args, inner_args, out)
-    return _record_adjoints(sweep, rule, function, (here_args, here_kwargs), (inner_args, inner_kwargs), out)
+        return _record_partials(sweep, rule, function, here[0], inner[0], out)
+    return _record_adjoints(sweep, rule, function, here, inner, out)
 
 
 def _carries(out: Any) -> bool:

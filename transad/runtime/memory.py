@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import pool
+from ..deferred import Product, computed
 from ..errors import Unsupported
 from .sweep import Sweep, live
 
@@ -125,27 +127,38 @@ class Shadows:
     one cotangent, which is then read from where it is.
     """
 
-    __slots__ = ("_buffers", "_views", "first")
+    __slots__ = ("_views", "buffers", "first")
 
     def __init__(self) -> None:
-        self.first: dict[int, tuple[np.ndarray, np.ndarray, bool]] = {}
-        self._buffers: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.first: dict[int, tuple[np.ndarray, np.ndarray | Product, bool]] = {}
+        self.buffers: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._views: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def has(self, array: np.ndarray) -> bool:
         """Whether anything was added to the memory of `array`."""
         key = id(root_of(array))
-        return key in self._buffers or key in self.first
+        return key in self.buffers or key in self.first
 
     def vacant(self, array: np.ndarray, dtype: np.dtype) -> bool:
         """Whether a cotangent of this dtype may be referred to as the first one of `array`."""
         key = id(array)
-        return (array.base is None and key not in self._buffers and key not in self.first
+        return (array.base is None and key not in self.buffers and key not in self.first
                 and dtype == gradient_dtype(array.dtype))
 
     def refer(self, array: np.ndarray, c: np.ndarray, fresh: bool) -> None:
         """Refer to `c` as the cotangent of `array`; it is never written to, unless it is fresh: nobody else has it."""
         self.first[id(array)] = (array, c, fresh and c.base is None)
+
+    def accept(self, array: np.ndarray, c: Any, fresh: bool) -> bool:
+        """Refer to a real cotangent of the array's own shape, or a product, if it is the first one."""
+        if type(c) is not np.ndarray and type(c) is not Product:
+            return False
+        key, dtype = id(array), array.dtype
+        if (dtype.kind != "f" or array.base is not None or c.shape != array.shape or c.dtype != dtype or key in self.buffers
+                or key in self.first):
+            return False
+        self.first[key] = (array, c, fresh and type(c) is np.ndarray and c.base is None)
+        return True
 
     def release(self, array: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Before `array` gets a shadow to write to: a fresh first cotangent becomes it; of another, the whole array and
@@ -154,10 +167,11 @@ class Shadows:
         if found is None:
             return None
         root, c, fresh = found
+        c, fresh = computed(c), fresh or type(c) is Product
         if fresh and c.flags.c_contiguous and root.flags.c_contiguous:
-            self._buffers[id(root)] = (c.reshape(-1), c)
+            self.buffers[id(root)] = (c.reshape(-1), c)
             return None
-        self._buffers[id(root)] = _blank(root, np.empty)
+        self.buffers[id(root)] = blank(root, pool.empty)
         return root, c
 
     def of(self, array: np.ndarray) -> np.ndarray:
@@ -166,40 +180,40 @@ class Shadows:
         if found is not None and found[0] is array:
             return found[1]
         root = root_of(array)
-        pair = self._buffers.get(id(root))
+        pair = self.buffers.get(id(root))
         if pair is None:
-            pair = self._buffers[id(root)] = _blank(root, np.zeros)
+            pair = self.buffers[id(root)] = blank(root, pool.zeros)
         if root is array:
             return pair[1]
-        view = _same_view(array, root, pair[0])
+        view = same_view(array, root, pair[0])
         self._views[id(array)] = (array, view)
         return view
 
-    def take(self, array: np.ndarray) -> tuple[np.ndarray | None, bool]:
+    def take(self, array: np.ndarray) -> tuple[Any, bool]:
         """The cotangent of an array that owns its memory and comes into being here (nothing earlier refers to it), or
         None for zero; and whether nobody else has it."""
         found = self.first.pop(id(array), None)
         if found is not None:
             return found[1], found[2]
-        pair = self._buffers.pop(id(array), None)
+        pair = self.buffers.pop(id(array), None)
         return (None, True) if pair is None else (pair[1], True)
 
 
-def _blank(root: np.ndarray, make: Any) -> tuple[np.ndarray, np.ndarray]:
+def blank(root: np.ndarray, make: Any) -> tuple[np.ndarray, np.ndarray]:
     """A buffer made by `make` and its view with the layout of `root`."""
     dtype = gradient_dtype(root.dtype)
     if root.flags.c_contiguous:
-        flat = make(root.size, dtype)
+        flat = make((root.size,), dtype)
         return flat, flat.reshape(root.shape)
     if root.flags.f_contiguous:
-        flat = make(root.size, dtype)
+        flat = make((root.size,), dtype)
         return flat, flat.reshape(root.shape, order="F")
     low, high = np.lib.array_utils.byte_bounds(root)
-    flat = make((high - low) // root.itemsize, dtype)
-    return flat, _same_view(root, root, flat)
+    flat = make(((high - low) // root.itemsize,), dtype)
+    return flat, same_view(root, root, flat)
 
 
-def _same_view(array: np.ndarray, root: np.ndarray, flat: np.ndarray) -> np.ndarray:
+def same_view(array: np.ndarray, root: np.ndarray, flat: np.ndarray) -> np.ndarray:
     """The view of the buffer `flat` that `array` is of the memory of `root`."""
     start = np.lib.array_utils.byte_bounds(root)[0] if root.size else 0
     offset = (array.__array_interface__["data"][0] - start) if array.size else 0

@@ -46,8 +46,9 @@ def {name}(a, b):
                         if cls is not None and type(x) in SHORT_IN and type(y) in SHORT_IN:
                             tape = sweep.tape
                             var = cls(out)
-                            var.sweep, var.index, var.outer = sweep, len(tape), out
-                            tape.append((a.index, {dx}, b.index, {dy}))
+                            t = tape.append((a.index, {dx}, b.index, {dy}))
+                            var.index = len(tape) - 1 if t is None else t
+                            var.sweep, var.outer = sweep, out
                             return var
                 elif tb in SHORT_IN:
                     y = b
@@ -56,8 +57,9 @@ def {name}(a, b):
                     if cls is not None and type(x) in SHORT_IN:
                         tape = sweep.tape
                         var = cls(out)
-                        var.sweep, var.index, var.outer = sweep, len(tape), out
-                        tape.append((a.index, {dx}))
+                        t = tape.append((a.index, {dx}))
+                        var.index = len(tape) - 1 if t is None else t
+                        var.sweep, var.outer = sweep, out
                         return var
         elif ta in SHORT_IN:
             sweep = b.sweep
@@ -68,8 +70,9 @@ def {name}(a, b):
                 if cls is not None and type(y) in SHORT_IN:
                     tape = sweep.tape
                     var = cls(out)
-                    var.sweep, var.index, var.outer = sweep, len(tape), out
-                    tape.append((b.index, {dy}))
+                    t = tape.append((b.index, {dy}))
+                    var.index = len(tape) - 1 if t is None else t
+                    var.sweep, var.outer = sweep, out
                     return var
     return general(a, b, kind)
 '''
@@ -99,6 +102,9 @@ def _power_y(x: Any, y: Any, out: Any) -> float:
         return float(out * np.log(np.float64(x)))
 
 
+_rules: dict[str, Any] = {}
+
+
 def _general(name: str) -> Callable:
     """The way for arrays, nested sweeps, mixed types and users' objects."""
     native = getattr(operator, name)
@@ -110,7 +116,9 @@ def _general(name: str) -> Callable:
             return _user_binary(native, dunder, reflected, a, b)
         if not kind & 2 and (isinstance(a, _SEQUENCES) or isinstance(b, _SEQUENCES)):
             return native(a, b)
-        rule = find(_ufunc_of(name))
+        if name not in _rules:
+            _rules[name] = find(_ufunc_of(name))
+        rule = _rules[name]
         if rule is None:
             stack = live()
             return native(lower(a, 0, stack), lower(b, 0, stack))

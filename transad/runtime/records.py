@@ -17,21 +17,24 @@ __all__ = ["Record", "check_count", "freeze", "last_writers", "repeats", "restor
 class Record:
     """One application of a rule: `targets` of the cotangents, saved `args`, `kwargs` and result.
 
-    `ours`: the rule is one of the package, which neither write to the cotangent nor keep what they return.
+    `short`: made by `short_arrays`; `ours`: the rule is one of the package, which neither write to the cotangent nor
+    keep what they return.
     """
 
-    __slots__ = ("args", "kwargs", "ours", "out", "saved_out", "several", "singular", "targets")
+    __slots__ = ("args", "kwargs", "ours", "out", "saved_out", "several", "short", "singular", "targets")
 
     def __init__(self, targets: list, args: Any, kwargs: Any, out: Any, saved_out: Any, singular: bool,
                  several: bool = False, ours: bool = True) -> None:
         self.targets, self.args, self.kwargs = targets, args, kwargs
         self.out, self.saved_out, self.singular, self.several = out, saved_out, singular, several
-        self.ours = ours
+        self.ours, self.short = ours, False
 
 
 def store(sweep: Sweep, value: Any) -> Any:
     """A value kept for the reverse sweep: arrays as copy-on-write handles, containers rebuilt."""
     kind = type(value)
+    if kind is int or kind is str:
+        return value
     if KIND[kind] == 2:
         return save(sweep, value)
     if kind is list or kind is tuple:

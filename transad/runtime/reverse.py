@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ..deferred import computed, is_deferred
+from ..pool import multiply
+from ..rules.linear import summed
 from .memory import Shadows
-from .strided import clear_overlap, is_array, is_complex, is_complex_var, is_var, repeated_axes, tracked
+from .strided import all_finite, clear_overlap, is_array, is_complex, is_complex_var, is_var, repeated_axes, tracked
 
-__all__ = ["Context", "backward", "fitted"]
+__all__ = ["Context", "backward", "fitted", "kept"]
 
 
 class Context:
@@ -28,9 +31,9 @@ class Context:
         self.slots: list[Any] = [0.0] * len(sweep.tape)
         self.shadows = Shadows()
 
-    def cotangent(self, out: Any, private: bool = False) -> Any:
+    def cotangent(self, out: Any, private: bool = False, waiting: bool = False) -> Any:
         """The cotangent of a result that comes into being here, or None for zero. It is not to be written to, unless it
-        is asked for as `private`."""
+        is asked for as `private`. `waiting`: a product that was not computed yet is welcome."""
         if is_var(out):
             g = self.slots[out.index]
             return g if g or tracked(g) else None
@@ -44,6 +47,8 @@ class Context:
             g, own = self.shadows.take(out)
             if g is None:
                 return None
+            if not waiting:
+                g = computed(g)
             if private and not own:
                 g = np.copy(g)
         return np.conj(g) if is_complex(g) else g
@@ -74,7 +79,9 @@ class Context:
                 c = c.real
             self.slots[target.index] = self.slots[target.index] + c
         elif is_array(target):
-            given = c
+            if lent and self.shadows.accept(target, c, fresh):
+                return
+            given = c = computed(c)
             c = fitted(c, target)
             if is_complex(c):
                 c = np.conj(c)
@@ -97,16 +104,29 @@ class Context:
 
 def fitted(c: Any, like: Any) -> Any:
     """A cotangent summed over the axes that were broadcast, and its real part where the target is real."""
-    extra = np.ndim(c) - like.ndim
-    if extra > 0:
-        c = np.sum(c, axis=tuple(range(extra)))
-    if np.ndim(c):
-        axes = tuple(k for k in range(-np.ndim(c), 0) if like.shape[k] == 1 and c.shape[k] != 1)
+    if is_deferred(c):
+        found = c.summed(like.shape)
+        if found is not None:
+            return found
+        c = computed(c)
+    if np.ndim(c) and c.shape != like.shape:
+        extra = np.ndim(c) - like.ndim
+        if extra > 0:
+            c = np.reshape(summed(c, tuple(range(extra))), c.shape[extra:])
+        axes = tuple(k for k in range(np.ndim(c)) if c.shape[k] != 1 and like.shape[k - np.ndim(c)] == 1)
         if axes:
-            c = np.sum(c, axis=axes, keepdims=True)
+            c = summed(c, axes)
     if is_complex(c) and not is_complex(like):
         c = np.real(c)
     return c
+
+
+def kept(g: Any, p: Any) -> Any:
+    """g * p where a zero cotangent wins over an infinite or undefined partial."""
+    product = multiply(g, p)
+    if all_finite(product):
+        return product
+    return g * np.where((np.asarray(g) == 0) & ~np.isfinite(p), 0.0, p)
 
 
 def _add_overlapping(shadow: Any, c: Any) -> None:

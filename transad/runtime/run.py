@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import pool
 from ..rules import load
 from .calls import call, call_rewritten
 from .inputs import Tracked, refuse_shared_writes, returned, track
 from .memory import materialise
 from .sweep import Sweep, live, pop, push
 
-__all__ = ["Back", "pullback"]
+__all__ = ["Back", "pullback", "settled"]
 
 
 class Back:
@@ -23,25 +24,28 @@ class Back:
     call uses the tape up, so that its memory is free for what the call allocates.
     """
 
-    __slots__ = ("_once", "_places", "_sweep", "_y")
+    __slots__ = ("_once", "_y", "places", "sweep")
 
     def __init__(self, sweep: Sweep, y: Any, places: list[Any], once: bool = False) -> None:
-        self._sweep, self._y, self._places, self._once = sweep, y, places, once
+        self.sweep, self._y, self.places, self._once = sweep, y, places, once
 
     def __del__(self) -> None:
-        self._sweep.forget()       # Vars and tape refer to each other: the memory would wait for the garbage collector
+        self.sweep.forget()       # Vars and tape refer to each other: the memory would wait for the garbage collector
 
     @property
     def length(self) -> int:
         """How many operations were noted."""
-        return len(self._sweep.tape)
+        return len(self.sweep.tape)
 
     def __call__(self, cotangent: Any) -> list[Any]:
         from .backward import gradients
         if live():
-            return call_rewritten(gradients, self._sweep, self._y, cotangent, self._places)
-        with np.errstate(all="ignore"):
-            return gradients(self._sweep, self._y, cotangent, self._places, self._once)
+            return call_rewritten(gradients, self.sweep, self._y, cotangent, self.places)
+        try:
+            with np.errstate(all="ignore"):
+                return gradients(self.sweep, self._y, cotangent, self.places, self._once)
+        finally:
+            pool.settle()
 
 
 def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str] = (),
@@ -71,8 +75,11 @@ def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int],
         y = call(function, *args_in, **kwargs_in)
         if isinstance(y, types.GeneratorType):
             y = list(y)
-    finally:
+    except BaseException:
         pop(sweep)
+        settled()
+        raise
+    pop(sweep)
     if sweep.written:
         others = [a for k, a in enumerate(args) if k not in positions]
         others += [v for k, v in kwargs.items() if k not in names]
@@ -81,8 +88,15 @@ def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int],
         each.carry_over()
     if not once:
         _keep_what_others_may_write(sweep)
+        settled()
     result = returned(sweep, y)
     return result, Back(sweep, y, places, once), y
+
+
+def settled() -> None:
+    """What is left of an outermost call belongs to others from now on."""
+    if not live():
+        pool.settle()
 
 
 def _keep_what_others_may_write(sweep: Sweep) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from .var import COMPLEX, KIND, PLAIN_OF, VARS
 
-__all__ = ["clear_overlap", "is_array", "is_complex", "is_complex_var", "is_var", "number_type",
+__all__ = ["all_finite", "clear_overlap", "is_array", "is_complex", "is_complex_var", "is_var", "number_type",
            "repeated_axes", "tracked"]
 
 
@@ -36,6 +36,11 @@ def is_var(value: Any) -> bool:
 def is_array(value: Any) -> bool:
     """Whether a value is a NumPy array."""
     return KIND[type(value)] == 2
+
+
+def all_finite(x: Any) -> bool:
+    """Whether neither infinities nor NaNs are in a number or array; False too where its sum overflows."""
+    return bool(np.isfinite(np.add.reduce(x, axis=None)))
 
 
 def clear_overlap(array: np.ndarray) -> bool:
