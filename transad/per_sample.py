@@ -152,11 +152,14 @@ class _PerSample:
 
     def repeated(self, args: tuple, out: Any) -> Any:
         """The result by a kernel that is known to fit; None where the long way has to answer."""
-        for kernel, run, n, shapes, given in self.quick:
-            if _fit(args, given):
+        found = None
+        for known in self.quick:
+            if _fit(args, known[4]):
+                found = known
                 break
-        else:
+        if found is None:
             return None
+        kernel, run, n, shapes, _ = found
         if not _apart([args[k] for k in self.argnums]) or not kernel.current():
             return None
         if out is None:

@@ -14,7 +14,8 @@ from transad.ir import Block, Do, Exit, For, If, Let, Store, While, assigned, ex
 from transad.kinds import Array
 from transad.names import Names
 from transad.nodes import gast
-from transad.passes.buffers import Buffers, assigned_once, one_name_each
+from transad.passes.buffer_names import assigned_once, one_name_each
+from transad.passes.buffers import Buffers
 from transad.passes.reverse import Pair
 from transad.passes.specialise.values import NotTyped
 from transad.quote import Node, expr, name, names_in, show

@@ -37,7 +37,7 @@ def _c_name(name: str) -> str:
     return name.replace("arc", "a")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def vector_function(name: str) -> Callable[..., Any]:
     """The function, for Numba's compiled code: of one float64."""
     import llvmlite.binding as binding
@@ -83,4 +83,4 @@ def _keep(module: Any, functions: list[Any]) -> None:
     kept += [c for c in (f.bitcast(byte) for f in functions) if str(c) not in have]
     used = ir.GlobalVariable(module, ir.ArrayType(byte, len(kept)), "llvm.compiler.used")
     used.linkage, used.section = "appending", "llvm.metadata"
-    used.initializer = ir.Constant(used.value_type, kept)
+    used.initializer = ir.Constant(used.value_type, kept)       # type: ignore[assignment]
