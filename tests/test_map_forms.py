@@ -9,8 +9,6 @@ from tests.map_form_programs import FORMS
 from transad import typed
 
 BY_PYTHON = {
-    # the path of each item decides how many there are
-    "two_fors", "list_with_if", "array_of_list_with_if", "min_of_filtered",
     # items depend on those before
     "under_for_product", "prange_product", "prange_max", "stateful", "stateful_nonlocal", "appending",
     # iterators that are used more than once, or item by item
@@ -58,8 +56,3 @@ def test_compiled(name):
     assert y == pytest.approx(expected[0], rel=1e-12)
     for found, known in zip(gradients, expected[1], strict=True):
         np.testing.assert_allclose(found, known, rtol=1e-10, atol=1e-12)
-
-
-def test_store_is_refused():
-    with pytest.raises(transad.InvalidArgument, match="computed again"):
-        transad.grad(transad.differentiable(lambda x: x, store=True))(1.0)

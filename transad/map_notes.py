@@ -75,7 +75,7 @@ def _typed(plan: Any) -> list[MapNote]:
     jit = state.options.jit
     kernelize(distinct(flattened(fresh.program, names), names), names, every=jit, worth=None if jit else _large, notes=found)
     out = []
-    for loop, why in found:
+    for loop, why in (x for x in found if x[0].source):
         why = why or ("" if state.chain is not None else "parallel=False" if not state.options.parallel else
                       "its items are not differentiated apart from the rest of the function")
         change = _change(why, jit)

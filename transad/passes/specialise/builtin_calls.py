@@ -116,10 +116,14 @@ def _map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) 
         inner = s.iter_of(iterables[0], node)
         if inner.drive is not None:
             return Iter(drive=lambda k: inner.drive(lambda v: k(s.call_value(function, [v], {}, node))),
-                        over=inner.over)
+                        over=inner.over, chosen=lambda: _mapped(s, function, s.by_index(inner, node), node))
     zipped = _zip(s, iterables, {}, node)
     return Iter(zipped.length, lambda i: s.call_value(function, zipped.item(i).items, {}, node), over=zipped.over,
                 calls=True)
+
+
+def _mapped(s: Specialiser, function: Any, inner: Iter, node: Node) -> Iter:
+    return Iter(inner.length, lambda i: s.call_value(function, [inner.item(i)], {}, node), calls=True, apart=inner.apart)
 
 
 def _transad_map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
@@ -147,12 +151,12 @@ def _partial(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: No
 def _filter(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
     inner = s.iter_of(args[1], node)
 
+    def test(v: Any) -> Val:
+        return s.truth(v if isinstance(args[0], Obj) and args[0].value is None else s.call_value(args[0], [v], {}, node), node)
+
     def drive(k: Any) -> None:
-        def one(v: Any) -> None:
-            kept = v if isinstance(args[0], Obj) and args[0].value is None else s.call_value(args[0], [v], {}, node)
-            s.branch(s.truth(kept, node), lambda: k(v), lambda: None)
-        s.iterate(inner, one, node)
-    return Iter(drive=drive, over=inner.over)
+        s.iterate(inner, lambda v: s.branch(test(v), lambda: k(v), lambda: None), node)
+    return Iter(drive=drive, over=inner.over, chosen=lambda: s.filtered(inner, test, node))
 
 
 def _sum(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:

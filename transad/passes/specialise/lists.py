@@ -21,8 +21,8 @@ class Lists(Part):
 
     def listed(self, it: Iter, node: Node) -> Lst | Table:
         """The items in new arrays."""
-        if it.length is None or it.item is None:
-            raise NotTyped("a list whose length is not known beforehand", node)
+        if it.item is None:
+            it = self.by_index(it, node)
         n = self.let("n", Val(it.length(), INT))
         item, block = self.probed(it)
         stores: list[tuple[Callable[[Any], Any], Lst]] = []
@@ -35,6 +35,8 @@ class Lists(Part):
                 self.emit(ir.Store(show(column.array.expr), [i], v.array.expr if isinstance(v, Lst) else v.expr))
         self.emit_for(constant(0), n.expr, 1, body, "")
         self.mark_map()
+        if it.apart is not None:
+            self.check_apart(self.buffer[-1], it.apart, {show(column.array.expr) for _, column in stores}, node)
         return made if isinstance(made, Lst) else Table(made, n.expr)
 
     def probed(self, it: Iter) -> tuple[Any, ir.Block]:

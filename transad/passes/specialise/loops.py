@@ -8,6 +8,7 @@ from typing import Any
 from transad import ir
 from transad.kinds import INT, Scalar, join
 from transad.nodes import gast
+from transad.passes.specialise.chosen import Chosen
 from transad.passes.specialise.iterators import Iterators
 from transad.passes.specialise.lists import Lists
 from transad.passes.specialise.values import (
@@ -29,7 +30,7 @@ from transad.quote import Node, constant, expr, name, names_in, show
 _UNROLLED = 64
 
 
-class Loops(Iterators, Lists):
+class Loops(Iterators, Lists, Chosen):
     """The part of the specialiser that handles loops."""
 
     def iterate(self, v: Any, body: Callable[[Any], None], node: Node, wanted: str = "") -> None:
@@ -299,7 +300,8 @@ class Loops(Iterators, Lists):
                 return Iter(inner.length, lambda i: self.element(node, first, inner.item(i), frame), over=inner.over,
                             calls=True)
         source = self.iter_of(source, node) if is_array(source) or isinstance(source, Lst) else source
-        return Iter(drive=lambda k: self.driven(node, 0, source, frame, k), over=getattr(source, "over", []))
+        return Iter(drive=lambda k: self.driven(node, 0, source, frame, k), over=getattr(source, "over", []),
+                    chosen=lambda: self.chosen_items(node, source, frame))
 
     def element(self, node: Node, generator: Node, item: Any, frame: Frame) -> Any:
         return self.inside(frame, lambda: (self.bind(generator.target, item), self.eval(node.elt))[1])

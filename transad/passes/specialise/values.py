@@ -181,6 +181,8 @@ class Iter:
     over: list[list[Any]] = field(default_factory=list)
     once: bool = True
     calls: bool = False       # an item is the result of a call: a map, a generator
+    chosen: Any = None        # of one without a length: () -> Iter, which finds out first which items there are
+    apart: Any = None         # the variables from before, where the items are computed after tests of others
     loop: Any = None
     read: set[Any] = field(default_factory=set)
 
