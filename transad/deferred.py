@@ -28,13 +28,14 @@ class Product:
     def __init__(self, left: np.ndarray, right: np.ndarray) -> None:
         self.left, self.right, self.dtype = left, right, left.dtype
         self.shape = (*left.shape[:-1], right.shape[-1])
-        self._found: np.ndarray | None = None
+        self._found: Any = None
 
     def whole(self) -> np.ndarray:
         """The product."""
-        if self._found is None:
-            self._found = matmul(self.left, self.right)
-        return self._found
+        found = self._found
+        if found is None:
+            found = self._found = matmul(self.left, self.right)
+        return found
 
     def summed(self, shape: tuple[int, ...]) -> np.ndarray | None:
         """The product summed to a shape that was stretched to its own; None where that needs the whole product."""
