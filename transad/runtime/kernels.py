@@ -11,6 +11,7 @@ from transad.errors import TransadPerformanceWarning
 
 MOST_CHUNKS = 64                # a bound on threads that a map can use, and on its accumulators
 LEAST_WORK = 5_000.0            # nanoseconds of a chunk
+SUMMED = 1.0                    # nanoseconds to add one number of an accumulator to the result
 MEMORY = 1 << 23                # numbers in all accumulators together (64 MiB)
 WORTH_THREADS = 40_000.0        # nanoseconds of a map; a launch costs about 2000
 WORTH_COMPILING = 1e6           # nanoseconds of compiled work: a tenth of a second in Python
@@ -26,10 +27,11 @@ prange = range
 def chunk_count(n: int, work: float, shared: int) -> int:
     """The number of chunks of a map of `n` items whose chunks each add into `shared` numbers.
 
-    It depends on sizes only, never on threads: so do the bits of the result."""
+    It depends on sizes only, never on threads: so do the bits of the result. On as many threads as chunks the items take
+    `work / chunks` and the ordered sum `chunks * shared`: their total is least where the two are equal."""
     chunks = min(MOST_CHUNKS, n, int(work / LEAST_WORK))
     if shared > 0:
-        chunks = min(chunks, int(work / (4.0 * shared)), MEMORY // shared)
+        chunks = min(chunks, int((work / (SUMMED * shared)) ** 0.5), MEMORY // shared)
     return max(chunks, 1)
 
 

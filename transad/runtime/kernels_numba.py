@@ -12,6 +12,7 @@ from transad.runtime.kernels import (
     LEAST_WORK,
     MEMORY,
     MOST_CHUNKS,
+    SUMMED,
     WORTH_THREADS,
     ItemFailed,
     added,
@@ -28,7 +29,7 @@ def chunk_count(n, work, shared):      # type: ignore[no-untyped-def]
     """As in `kernels`."""
     chunks = min(MOST_CHUNKS, n, int(work / LEAST_WORK))
     if shared > 0:
-        chunks = min(chunks, int(work / (4.0 * shared)), MEMORY // shared)
+        chunks = min(chunks, int((work / (SUMMED * shared)) ** 0.5), MEMORY // shared)
     return max(chunks, 1)
 
 
