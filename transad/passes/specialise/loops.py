@@ -105,8 +105,10 @@ class Loops(Iterators, Lists, Chosen):
             head, length, count = self.snapshot(), len(self.buffer), len(self.frames)
             lowered, constants = dict(self.lowered), dict(self.constants)
             statement = make()
-            changes = self.carried(head, statement.body)     # type: ignore[attr-defined]
+            changes = self.carried(head, statement)
             if not changes:
+                if isinstance(statement, ir.For):
+                    self.flag_trips(head, statement)
                 self.emit_loop(statement)
                 self.close(head)
                 return
@@ -134,13 +136,15 @@ class Loops(Iterators, Lists, Chosen):
                     frame.vars[key] = _same(old, frame.vars[key])
 
     def carried(self, head: list[tuple[Frame, dict[str, Any]]],
-                body: ir.Block) -> list[tuple[Frame, str, Any]]:
+                loop: ir.Statement) -> list[tuple[Frame, str, Any]]:
         """The variables whose state at the end of a trip does not fit their state at its start."""
         changes = []
-        written = ir.assigned(body)
+        written = ir.assigned(loop.body)         # type: ignore[attr-defined]
         for frame, variables in head:
             for key, old in variables.items():
                 new = frame.vars.get(key)
+                if isinstance(loop, ir.For) and self.set_by_each_trip(key, old, new):
+                    continue
                 if not self.fits(old, new, written):
                     changes.append((frame, key, new))
         return changes
@@ -202,8 +206,10 @@ class Loops(Iterators, Lists, Chosen):
         def body(item: Any) -> None:
             if wanted and wanted == getattr(s.target, "id", "") and isinstance(item, Val):
                 self.frame.vars[wanted] = item
+                self.mark_set(self.frame, wanted)
             elif isinstance(s.target, gast.Name) and s.target.id == "_":
                 self.frame.vars["_"] = item
+                self.mark_set(self.frame, "_")
             else:
                 self.at(s)
                 self.bind(s.target, item)

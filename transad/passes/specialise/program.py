@@ -44,7 +44,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
         self.calls: list[Any] = []
         self.line, self.source = 0, ""
         self.lines: dict[str, list[str]] = {}
-        self.lowered: dict[int, tuple[Node, Node, set[str]]] = {}
+        self.lowered: dict[int, tuple[Node, Node, frozenset[str], set[str]]] = {}
         self.own: set[str] = set()
         self.temporaries = 0
         self.rebound: set[str] = set()          # what the loop whose iterable is being evaluated assigns
@@ -191,7 +191,6 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
             self.restore(after_b if _raises(block_a) else after_a)
         else:
             for (frame, vars_a), (_, vars_b) in zip(after_a, after_b, strict=False):
-                self.flag_unset(frame, vars_a, vars_b)
                 frame.vars = {}
                 for key in [*vars_a, *(k for k in vars_b if k not in vars_a)]:
                     frame.vars[key] = self.merge(frame, key, vars_a.get(key), vars_b.get(key), block_a, block_b)

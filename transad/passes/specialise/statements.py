@@ -11,6 +11,7 @@ from transad.nodes import gast
 from transad.passes.lower_exits import lower_exits
 from transad.passes.lower_match import lower_match
 from transad.passes.specialise.unset import Unset, flag_of, own_names
+from transad.passes.specialise.unsure import unsure_names
 from transad.passes.specialise.values import UNKNOWN, Closure, Frame, NotTyped, Obj, Record, Tup, Val, is_array
 from transad.quote import Node, call, constant, expr, name, names_in, show
 
@@ -33,8 +34,10 @@ class Statements(Unset):
                 self.own = {n.id for n in gast.walk(plain) if isinstance(n, gast.Name)
                             and not isinstance(n.ctx, gast.Load)} - set(self.kinds) - self.names.taken
                 self.names.taken |= self.own
-            self.lowered[key] = (tree, lower_exits(plain, self.names), own_names(plain))
+            own = own_names(plain)
+            self.lowered[key] = (tree, lower_exits(plain, self.names), own, unsure_names(plain, own))
         frame.own = self.lowered[key][2]
+        self.begin(frame, self.lowered[key][3])
         body = self.lowered[key][1].body
         self.run(body[:-1])
         if not isinstance(body[-1], gast.Return):
@@ -307,12 +310,15 @@ class Statements(Unset):
     def run_FunctionDef(self, s: Node) -> None:
         made = Closure(s, self.frame, self.defaults(s.args), s.name, key=id(s))
         self.frame.vars[s.name] = self.decorated(made, s) if s.decorator_list else made
+        self.mark_set(self.frame, s.name)
 
     def run_Import(self, s: Node) -> None:
         for alias in s.names:
             module = importlib.import_module(alias.name)
             top = importlib.import_module(alias.name.split(".")[0])
-            self.frame.vars[alias.asname or alias.name.split(".")[0]] = Obj(module if alias.asname else top)
+            label = alias.asname or alias.name.split(".")[0]
+            self.frame.vars[label] = Obj(module if alias.asname else top)
+            self.mark_set(self.frame, label)
 
     def run_ImportFrom(self, s: Node) -> None:
         if s.level or not s.module:
@@ -320,6 +326,7 @@ class Statements(Unset):
         module = importlib.import_module(s.module)
         for alias in s.names:
             self.frame.vars[alias.asname or alias.name] = self.lift(getattr(module, alias.name), alias.name, s)
+            self.mark_set(self.frame, alias.asname or alias.name)
 
     def run_Nonlocal(self, s: Node) -> None:
         for n in s.names:
@@ -338,6 +345,7 @@ class Statements(Unset):
             if not isinstance(t, gast.Name):
                 raise NotTyped("only variables can be deleted here", s)
             self.frame.vars.pop(t.id, None)
+            self.mark_set(self.frame, t.id, False)
 
     def run_Break(self, s: Node) -> None:
         self.emit(ir.Exit("break"))

@@ -1,12 +1,14 @@
-"""Names that a loop reads in one trip and sets in an earlier one, without a value before the loop.
+"""Names that a path reads before anything has set them.
 
     for i in range(n):
         if i > 0:
             s += q
         q = x[i]
+    return s + q
 
-Python keeps such a name undefined until it is set. The residual program gives it a typed first value and a flag that
-says whether it has been set; where it is read, the flag is checked, and `UnboundLocalError` is raised as Python would.
+Python keeps such a name undefined until it is set. The residual program has a flag for it that says whether it has been
+set, where that is not plain; where the name is read, the flag is checked, and `UnboundLocalError` is raised as Python
+would. A name that one trip reads and an earlier one sets gets a typed first value as well.
 """
 from __future__ import annotations
 
@@ -19,6 +21,7 @@ from transad.nodes import gast
 from transad.passes.specialise.values import Frame, NotTyped, Part, Undefined, Val
 from transad.quote import Node, call, constant, expr, name, tuple_
 
+_FLAG = "_is_set\0"
 _KINDS = (INT, Array("float64", 1), Array("float64", 2), Array("int64", 1))
 
 
@@ -87,27 +90,38 @@ class Unset(Part):
             zero = call("np.empty", size, name(f"np.{kind.dtype}"))
         frame.vars[identifier] = self.assign(frame, identifier, Val(zero, kind))
 
-    def flag_unset(self, frame: Frame, *arms: dict[str, Any]) -> None:
-        """Flag the names that one arm of a branch sets and the other does not. Not in a loop of the function: there an
-        earlier trip may have set them."""
-        if any(f is frame for f in self.__dict__.get("looping", [])):
-            return
-        for a, b in (arms, arms[::-1]):
-            for key in [k for k in a if k in frame.own]:
-                flag = flag_of(key)
-                if key not in b:
-                    a.setdefault(flag, Val(constant(True), BOOL, True))
-                    b[flag] = Val(constant(False), BOOL, False)
-                elif flag in a:
-                    b.setdefault(flag, Val(constant(True), BOOL, True))
+    def begin(self, frame: Frame, unsure: set[str]) -> None:
+        """Flag the names of a function that some path reads before anything has set them."""
+        for identifier in sorted(unsure - set(frame.vars)):
+            frame.vars[flag_of(identifier)] = Val(constant(False), BOOL, False)
 
-    def mark_set(self, frame: Frame, identifier: str) -> None:
-        """A name that was perhaps undefined has been assigned."""
+    def mark_set(self, frame: Frame, identifier: str, value: bool = True) -> None:
+        """A name that was perhaps undefined has been assigned, or deleted."""
         flag = flag_of(identifier)
-        if flag in frame.vars:
-            source, self.source = self.source, ""
-            frame.vars[flag] = self.assign(frame, flag, Val(constant(True), BOOL, True))
-            self.source = source
+        if flag not in frame.vars:
+            return
+        known = Val(constant(value), BOOL, value)
+        if isinstance(frame.vars[flag].expr, gast.Constant):
+            frame.vars[flag] = known
+            return
+        source, self.source = self.source, ""
+        frame.vars[flag] = self.assign(frame, flag, known)
+        self.source = source
+
+    def set_by_each_trip(self, key: str, old: Any, new: Any) -> bool:
+        """Whether a loop that starts without a name has it at the end of every trip: it is set if there was a trip."""
+        return key.endswith(_FLAG) and all(isinstance(v, Val) and isinstance(v.expr, gast.Constant) for v in (old, new)) and (
+            old.const is False and new.const is True)
+
+    def flag_trips(self, head: list[tuple[Frame, dict[str, Any]]], loop: ir.For) -> None:
+        """Before a loop: the flags of what each of its trips sets say whether there is a trip."""
+        for frame, variables in head:
+            for key, old in variables.items():
+                if not self.set_by_each_trip(key, old, frame.vars.get(key)):
+                    continue
+                first, last = (loop.start, loop.stop) if loop.step > 0 else (loop.stop, loop.start)
+                trips = expr("b > a", a=first, b=last)
+                frame.vars[key] = self.assign(frame, key, Val(trips, BOOL))
 
     def check_set(self, frame: Frame, identifier: str) -> None:
         """Raise at run time, as Python does, if a name that is read has not been set yet."""
@@ -117,11 +131,12 @@ class Unset(Part):
         message = f"cannot access local variable '{identifier}' where it is not associated with a value"
         self.emit(ir.If(expr("not f", f=flag.expr), [ir.Exit("raise", self.raised(UnboundLocalError, [constant(message)]),
                                                              line=self.line)], []))
+        frame.vars[flag_of(identifier)] = Val(flag.expr, BOOL, True)
 
 
 def flag_of(identifier: str) -> str:
     """The variable, of a name that no user can have, that says whether a name has been set."""
-    return f"{identifier}_is_set\0"
+    return f"{identifier}{_FLAG}"
 
 
 def own_names(function: Node) -> frozenset[str]:
