@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..deferred import computed
 from ..rules.registry import Rule
 from .rule_parts import adjoint_parts
 
@@ -38,7 +39,7 @@ def adjoint_of(rule: Rule, argument: str) -> Callable[..., Any]:
         words.update(given)
         first = [words.pop(n, ()) for n in leading]
         found = function(g, out, *first[:-1], *first[-1], **words) if leading else function(g, out, **words)
-        share = found if position is None else found[position]
+        share = computed(found if position is None else found[position])
         if isinstance(share, list | tuple):
             return [real_part(x) for x in share]
         return real_part(share)
