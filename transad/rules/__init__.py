@@ -22,7 +22,7 @@ from .registry import adjoint, composite, nondiff, partials
 __all__ = ["adjoint", "composite", "load", "load_late", "nondiff", "partials"]
 
 _loaded: set[str] = set()
-_HELPERS = frozenset({"registry", "catalogue", "algebra", "linear"})
+_HELPERS = frozenset({"registry", "catalogue", "algebra", "linear", "through"})
 
 
 # The part of SciPy that a module of rules is about, where its name does not say so.

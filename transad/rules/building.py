@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 
 from transad.rules.algebra import unbroadcast
-from transad.rules.linear import refuse
 from transad.rules.registry import adjoint
 
 V = np.array([0.7, -1.3, 2.1])
@@ -110,10 +109,9 @@ def _(g, out, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axi
     return unbroadcast(low, start), unbroadcast(high, stop)
 
 
-@adjoint(np.logspace, "start", "stop", "base", at=[*RULERS, (0.5, 2.0, 5, True, 3.0)], keywords=MIDDLE)
+@adjoint(np.logspace, "start", "stop", "base", at=[*RULERS, (0.5, 2.0, 5, True, 3.0), (V, 2.0, 3, True, V * V + 1.0)],
+         keywords=MIDDLE)
 def _(g, out, start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    if np.ndim(base):
-        refuse("np.logspace", "several bases", "use base ** np.linspace(start, stop, num)")
     rows, values = np.moveaxis(g, axis, 0), np.moveaxis(out, axis, 0)
     far = fractions(num, endpoint, np.ndim(rows))
     weighted = rows * values
@@ -121,7 +119,7 @@ def _(g, out, start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0)
     exponents = (1.0 - far) * start + far * stop
     return (unbroadcast(np.sum(weighted * (1.0 - far), axis=0) * scale, start),
             unbroadcast(np.sum(weighted * far, axis=0) * scale, stop),
-            np.sum(weighted * exponents) / base)
+            unbroadcast(np.sum(weighted * exponents, axis=0) / base, base))
 
 
 @adjoint(np.geomspace, "start", "stop", keywords=MIDDLE, at=[

@@ -11,6 +11,7 @@ import numpy as np
 
 from transad.rules.algebra import conj, hermitian
 from transad.rules.registry import adjoint
+from transad.rules.through import through
 
 _X = np.array([[1.0, -2.0, 0.4, 1.2], [0.5, 1.5, -0.3, 2.0]])
 _Y = np.array([[0.3, 1.0, -1.0, 0.2]])
@@ -33,7 +34,7 @@ def _covariance_parts(x: Any, bias: bool, ddof: Any, fweights: Any, aweights: An
     if fweights is not None:
         weights = weights * np.asarray(fweights, dtype=float)
     if aweights is not None:
-        weights = weights * np.asarray(aweights, dtype=float)
+        weights = weights * np.asarray(aweights)
     total = np.sum(weights)
     if ddof == 0 or aweights is None:
         factor = total - ddof
@@ -79,6 +80,16 @@ def _(g, out, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, awei
 @adjoint(np.cov, "y")
 def _(g, out, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     return _cov(g, m, y, rowvar, bias, ddof, fweights, aweights, True)
+
+
+@adjoint(np.cov, "aweights")
+def _(g, out, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    x = _variables(m, y, rowvar)
+
+    def weighted(w: Any) -> Any:
+        centred, weights = _covariance_parts(x, bias, ddof, fweights, w)
+        return np.dot(centred * weights, conj(np.transpose(centred)))
+    return through(weighted, np.reshape(g, (np.shape(x)[0], np.shape(x)[0])), aweights)[0]
 
 
 def _corrcoef(g: Any, out: Any, x: Any, y: Any, rowvar: bool, second: bool) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from transad.errors import Unsupported
 from transad.rules.algebra import conj, hermitian, imag, transposed
 from transad.rules.registry import adjoint
+from transad.rules.through import through
 
 __all__ = ["cholesky_cotangent", "eig_cotangent", "eigh_cotangent", "fold_triangle", "qr_cotangent",
            "svd_cotangent"]
@@ -87,7 +88,7 @@ def qr_cotangent(g_q: Any, g_r: Any, q: Any, r: Any, a: Any) -> Any:
     return conj(total if rest is None else np.concatenate((total, rest), axis=-1))
 
 
-@adjoint(np.linalg.qr, "a", at=[(_A3,), (_B32,), (np.transpose(_B32),), (_B32, "r"), (_A3, "complete"),
+@adjoint(np.linalg.qr, "a", at=[(_A3,), (_B32,), (np.transpose(_B32),), (_B32, "r"), (_A3, "complete"), (_B32, "complete"),
                                 (_STACK,), (_Z3,),
                                 (_B32 + 1j * _B32[::-1],), (np.transpose(_B32) + 1j * _B32[:2, :1],)])
 def _(g, out, a, mode="reduced"):
@@ -96,8 +97,26 @@ def _(g, out, a, mode="reduced"):
             q = np.linalg.qr(a)[0]
             return qr_cotangent(np.zeros(np.shape(q)), g, q, out, a)
         return qr_cotangent(g[0], g[1], out[0], out[1], a)
+    if mode == "complete" and np.ndim(a) == 2 and not np.iscomplexobj(a):
+        return through(reflected, g, a)[0]
     raise Unsupported(f"np.linalg.qr(mode={mode!r}) of shape {np.shape(a)} has no derivative rule",
                       instead="use mode='reduced'")
+
+
+def reflected(a: Any) -> Any:
+    """The complete QR decomposition of a real tall matrix by LAPACK's reflections, whose last columns of Q have a
+    derivative too."""
+    rows, columns = np.shape(a)
+    q, r = np.eye(rows), a
+    for k in range(columns):
+        x = np.concatenate((np.zeros(k), r[k:, k]))
+        size = np.sqrt(np.sum(x * x))
+        end = np.where(r[k, k] > 0, -size, size) * (np.arange(rows) == k)
+        v = x - end
+        v = v * np.sqrt(2.0 / np.sum(v * v))
+        r = r - np.outer(v, np.dot(v, r))
+        q = q - np.outer(np.dot(q, v), v)
+    return q, np.triu(r)
 
 
 # ------------------------------------------------------------------------------------------------ eigenvalues
@@ -277,10 +296,35 @@ def _(g, out, a, full_matrices=True, compute_uv=True, hermitian=False):
     g_u, g_s, g_vh = g
     u, s, vh = out
     n = np.shape(s)[-1]
-    if np.any(g_u[..., n:]) or np.any(g_vh[..., n:, :]):
-        raise Unsupported("the vectors that full_matrices=True adds to the SVD have no derivative",
-                          instead="pass full_matrices=False")
-    return svd_cotangent(g_u[..., :n], g_s, g_vh[..., :n, :], a, (u[..., :n], s, vh[..., :n, :]))
+    inner = (u[..., :n], s, vh[..., :n, :])
+    total = svd_cotangent(g_u[..., :n], g_s, g_vh[..., :n, :], a, inner)
+    return total + added_vectors(g_u[..., n:], g_vh[..., n:, :], u[..., n:], vh[..., n:, :], inner)
+
+
+def added_vectors(g_u: Any, g_vh: Any, u: Any, vh: Any, inner: tuple[Any, Any, Any]) -> Any:
+    """Of the vectors that `full_matrices=True` adds. They move towards the others alone: how they turn among themselves is
+    LAPACK's choice, and a cotangent that uses it is refused."""
+    total = 0.0
+    first, s, last = inner
+    if np.any(g_u):
+        g_u = _unturned(conj(g_u), u)
+        weights = np.matmul(hermitian(g_u), first)
+        total = -np.matmul(u, np.matmul(weights * _inverse(s, weights), last))
+    if np.any(g_vh):
+        v = hermitian(vh)
+        g_v = _unturned(transposed(g_vh), v)
+        weights = np.matmul(hermitian(g_v), hermitian(last))
+        total = total - np.matmul(first, hermitian(np.matmul(v, weights * _inverse(s, weights))))
+    return conj(total) if np.ndim(total) else total
+
+
+def _unturned(g: Any, vectors: Any) -> Any:
+    """The cotangent `g` of a basis of a subspace, where it does not depend on which basis it is."""
+    turn = _skew(np.matmul(hermitian(vectors), g))
+    if np.any(np.abs(turn) > 1e-10 * np.max(np.abs(g), initial=0.0)):
+        raise Unsupported("the vectors that full_matrices=True adds to the SVD are one basis of many, and the result depends "
+                          "on which", instead="use the projector on their space (n @ n.T), or pass full_matrices=False")
+    return g
 
 
 @adjoint(np.linalg.svdvals, "x", at=[(_A3,), (_B32,), (_Z3,)])

@@ -8,6 +8,7 @@ import numpy as np
 from transad.rules.algebra import unbroadcast
 from transad.rules.linear import refuse, scatter_along, scatter_axis
 from transad.rules.registry import adjoint
+from transad.rules.through import through
 
 V = np.array([0.7, -1.3, 2.1, 0.4])
 M = np.array([[0.5, -1.2, 2.0], [1.7, 0.3, -0.8]])
@@ -190,17 +191,16 @@ def _(g, out, x, weights=None, minlength=0):
     return np.take(g, x)
 
 
-@adjoint(np.unwrap, "p", at=[(np.array([0.1, 3.0, 6.5, 1.0]),), (T * 9.0, None, 1)])
+@adjoint(np.unwrap, "p", "period", at=[(np.array([0.1, 3.0, 6.5, 1.0]),), (T * 9.0, None, 1), (V * 3.0,)],
+         keywords=[{}, {}, {"period": 1.7}])
 def _(g, out, p, discont=None, axis=-1, *, period=6.283185307179586):
-    return g
+    return g, np.sum(g * np.round((out - p) / period))          # whole periods were added
 
 
 # Interpolation: out = fp[i] + t (fp[i+1] - fp[i]) with t = (x - xp[i]) / (xp[i+1] - xp[i]); at a knot, t = 0.
 
-def located(x, xp, left, right, period):
+def located(x, xp):
     """For each x: the knots on both sides, their distance, the fraction t, whether x is in the table."""
-    if period is not None:
-        refuse("np.interp", "period", "reduce x with np.mod and extend the table by one period")
     last = len(xp) - 1
     knot = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, max(last - 1, 0))
     after = np.minimum(knot + 1, last)
@@ -210,15 +210,29 @@ def located(x, xp, left, right, period):
     return knot, after, np.where(wide > 0, wide, 1.0), t, inside
 
 
+def periodic(x, xp, fp, period):
+    """`np.interp(x, xp, fp, period=period)`, by a table that reaches beyond one period at both ends."""
+    size = np.abs(period)
+    places = np.mod(xp, size)
+    order = np.argsort(places)
+    places, values = np.take(places, order), np.take(fp, order)
+    return np.interp(np.mod(x, size), np.concatenate([places[-1:] - size, places, places[:1] + size]),
+                     np.concatenate([values[-1:], values, values[:1]]))
+
+
 KNOTS, TABLE = np.array([0.0, 1.0, 2.5, 3.0]), np.array([1.0, -1.0, 2.0, 0.5])
 INTERPOLATIONS = [(0.4, KNOTS, TABLE), (np.array([[0.4, 2.7], [-1.0, 5.0]]), KNOTS, TABLE),
                   (np.array([0.4, -1.0, 5.0]), KNOTS, TABLE, -3.0, 4.0),
-                  (np.array([0.4, -1.0, 5.0]), KNOTS, TABLE + 1j)]
+                  (np.array([0.4, -1.0, 5.0]), KNOTS, TABLE + 1j), (np.array([0.4, -1.3, 5.2]), KNOTS, TABLE),
+                  (0.4, np.array([2.5, 5.1, 0.2, 7.7]), TABLE)]
+INTERPOLATION_KEYWORDS = [{}, {}, {}, {}, {"period": 3.5}, {"period": 3.1}]
 
 
-@adjoint(np.interp, "x", "xp", at=INTERPOLATIONS)
+@adjoint(np.interp, "x", "xp", at=INTERPOLATIONS, keywords=INTERPOLATION_KEYWORDS)
 def _(g, out, x, xp, fp, left=None, right=None, period=None):
-    knot, after, wide, t, inside = located(x, xp, left, right, period)
+    if period is not None:
+        return through(periodic, g, x, xp, fp, period)[:2]
+    knot, after, wide, t, inside = located(x, xp)
     pull = np.where(inside, g * ((np.take(fp, after) - np.take(fp, knot)) / wide), 0.0)
     xp_pull = (scatter_axis(-np.ravel(pull * (1.0 - t)), np.ravel(knot), len(xp), 0)
                + scatter_axis(-np.ravel(pull * t), np.ravel(after), len(xp), 0))
@@ -227,7 +241,9 @@ def _(g, out, x, xp, fp, left=None, right=None, period=None):
 
 @adjoint(np.interp, "fp")
 def _(g, out, x, xp, fp, left=None, right=None, period=None):
-    knot, after, _, t, inside = located(x, xp, left, right, period)
+    if period is not None:
+        return through(periodic, g, x, xp, fp, period)[2]
+    knot, after, _, t, inside = located(x, xp)
     total = (scatter_axis(np.ravel(np.where(inside, g * (1.0 - t), 0.0)), np.ravel(knot), len(fp), 0)
              + scatter_axis(np.ravel(np.where(inside, g * t, 0.0)), np.ravel(after), len(fp), 0))
     low = np.sum(np.where(x < xp[0], g, 0.0)) if left is None else 0.0
@@ -236,6 +252,13 @@ def _(g, out, x, xp, fp, left=None, right=None, period=None):
     return total + np.where(first, low, 0.0) + np.where(last, high, 0.0)
 
 
+@adjoint(np.interp, "period")
+def _(g, out, x, xp, fp, left=None, right=None, period=None):
+    return through(periodic, g, x, xp, fp, period)[3]
+
+
 @adjoint(np.interp, "left", "right")
 def _(g, out, x, xp, fp, left=None, right=None, period=None):
+    if period is not None:
+        return 0.0, 0.0
     return np.sum(np.where(x < xp[0], g, 0.0)), np.sum(np.where(x > xp[-1], g, 0.0))

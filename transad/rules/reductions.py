@@ -138,6 +138,18 @@ def _(g, out, a, axis=None, dtype=None, buffer=None, ddof=0, keepdims=False, *, 
     return mean_given(half_over(g, out), a, axis, keepdims, ddof, where, mean, correction)
 
 
+@adjoint(np.nanvar, "mean", at=[(HOLES, 1)], keywords=[{"mean": np.array([[0.4], [0.3]]), "keepdims": True}])
+def _(g, out, a, axis=None, dtype=None, buffer=None, ddof=0, keepdims=False, *, where=True, mean=None,
+      correction=None):
+    return mean_given(g, a, axis, keepdims, ddof, mask_of(a, where), mean, correction)
+
+
+@adjoint(np.nanstd, "mean", at=[(HOLES, 1)], keywords=[{"mean": np.array([[0.4], [0.3]]), "keepdims": True}])
+def _(g, out, a, axis=None, dtype=None, buffer=None, ddof=0, keepdims=False, *, where=True, mean=None,
+      correction=None):
+    return mean_given(half_over(g, out), a, axis, keepdims, ddof, mask_of(a, where), mean, correction)
+
+
 def aligned_weights(weights, a, axis):
     """`weights` of `np.average` in a shape that broadcasts against `a`: its axes are those averaged over."""
     if np.shape(weights) == np.shape(a) or axis is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from transad.rules.algebra import unbroadcast
-from transad.rules.linear import mask_of, refuse, slice_axis
+from transad.rules.linear import mask_of, slice_axis
 from transad.rules.registry import adjoint
 
 V = np.array([0.7, -1.3, 2.1, 0.4])
@@ -148,70 +148,6 @@ def _(g, out, ary, to_end=None, to_begin=None):
             None if to_begin is None else np.reshape(g[:first], np.shape(to_begin)))
 
 
-# np.gradient: row i looks at three neighbours starting at base_i = i - 1 (moved inwards at both ends). Its
-# weights are read off by applying it to three combs; comb c is 1 at the positions c, c + 3, c + 6, ...
-
-def stencil_weights(size, spacing, edge_order):
-    """`weights[k, i]` of entry base_i + k in row i, for k = 0, 1, 2."""
-    combs = np.arange(size) % 3 == np.arange(3)[:, np.newaxis]
-    response = np.gradient(combs.astype(float), spacing, axis=1, edge_order=edge_order)
-    base = np.clip(np.arange(size) - 1, 0, size - 3)
-    return np.array([response[(base + k) % 3, np.arange(size)] for k in range(3)])
-
-
-def gradient_along(g, spacing, axis, edge_order):
-    """The cotangent of the array that was differenced along `axis`."""
-    rows = np.moveaxis(g, axis, 0)
-    size = len(rows)
-    if size == 2:
-        step = np.diff(spacing)[0] if np.ndim(spacing) else spacing
-        total = (rows[:1] + rows[1:]) / step
-        return np.moveaxis(np.concatenate([-total, total]), 0, axis)
-    weights = np.reshape(stencil_weights(size, spacing, edge_order), (3, size) + (1,) * (np.ndim(rows) - 1))
-    whole = 0.0
-    for k in range(3):
-        part = weights[k] * rows
-        middle = np.concatenate([part[:1] + part[1:2], part[2:-1]]) if size > 3 else part[:1] + part[1:2]
-        middle = np.concatenate([middle[:-1], middle[-1:] + part[-1:]])
-        blank = np.zeros_like(rows[:1])
-        whole = whole + np.concatenate([blank] * k + [middle] + [blank] * (2 - k))
-    return np.moveaxis(whole, 0, axis)
-
-
-def spacings(f, varargs, axis):
-    """The axes that `np.gradient` goes along, with the spacing of each."""
-    axes = range(np.ndim(f)) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    steps = varargs if len(varargs) == len(axes) else tuple(varargs) * len(axes) or (1.0,) * len(axes)
-    return list(zip(axes, steps, strict=True))
-
-
-UNEVEN = np.array([0.0, 0.5, 1.7, 2.0])
-GRADIENTS = [(V,), (V, 0.5), (V, UNEVEN), (M,), (T, 0.5, UNEVEN[:3], 2.0), (V, UNEVEN), (M, 2.0), (V[:2],),
-             (np.cos(np.arange(9.0)), 0.3)]
-GRADIENT_KEYWORDS = [{}, {}, {}, {}, {}, {"edge_order": 2}, {"axis": 1}]
-
-
-@adjoint(np.gradient, "f", at=GRADIENTS, keywords=GRADIENT_KEYWORDS)
-def _(g, out, f, *varargs, axis=None, edge_order=1):
-    parts = spacings(f, varargs, axis)
-    cotangents = [g] if len(parts) == 1 and not isinstance(out, (tuple, list)) else g
-    total = 0.0
-    for (along, step), part in zip(parts, cotangents, strict=True):
-        total = total + gradient_along(part, step, along, edge_order)
-    return total
-
-
-@adjoint(np.gradient, "varargs")
-def _(g, out, f, *varargs, axis=None, edge_order=1):
-    if any(np.ndim(step) for step in varargs):
-        refuse("np.gradient", "the coordinates of its samples",
-               "write the differences out, or pass a scalar spacing")
-    single = not isinstance(out, (tuple, list))
-    each = [np.sum(-part * value / step) for part, value, (_, step)
-            in zip([g] if single else g, [out] if single else out, spacings(f, varargs, axis), strict=True)]
-    return each if len(varargs) == len(each) else [sum(each)]
-
-
 # The trapezoid rule
 
 def steps_of(y, x, dx, axis):
@@ -229,6 +165,7 @@ def panels_of(g, y, axis):
     return np.broadcast_to(np.expand_dims(g, axis), np.shape(heights)), heights
 
 
+UNEVEN = np.array([0.0, 0.5, 1.7, 2.0])
 TRAPEZOIDS = [(V,), (V, UNEVEN), (V, None, 0.5), (M, V[:3]), (M, None, 2.0, 0), (M, np.cumsum(M, axis=1))]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from transad.rules.algebra import unbroadcast
-from transad.rules.linear import place_diagonal, refuse, scatter_axis, slice_axis
+from transad.rules.linear import place_diagonal, scatter_axis
 from transad.rules.registry import adjoint
 
 V = np.array([0.7, -1.3, 2.1])
@@ -151,46 +151,6 @@ def _(g, out, A, reps):
 def _(g, out, a, new_shape):
     origin = np.arange(np.size(g)) % max(np.size(a), 1)
     return np.reshape(scatter_axis(np.ravel(g), origin, np.size(a), 0), np.shape(a))
-
-
-# Padding: every mode but those that compute with the elements moves them, as it moves their positions.
-
-MOVING = ("edge", "reflect", "symmetric", "wrap", "constant", "empty")
-
-
-def pad_widths(pad_width, ndim):
-    """A pair (before, after) for each axis."""
-    if isinstance(pad_width, dict):
-        pairs = [pad_width.get(i, pad_width.get(i - ndim, 0)) for i in range(ndim)]
-        return [tuple(np.broadcast_to(pair, (2,)).tolist()) for pair in pairs]
-    return [tuple(pair) for pair in np.broadcast_to(pad_width, (ndim, 2)).tolist()]
-
-
-@adjoint(np.pad, "array", at=[
-    (V, 2), (M, ((0, 0), (1, 2))), (M, 1, "edge"), (M, (1, 2), "reflect"), (M, ((3, 0), (1, 2)), "symmetric"),
-    (V, 4, "wrap"), (V, (0, 5), "reflect"), (M, 1, "constant"), (M, 0), (V, 5, "reflect")],
-    keywords=[{}] * 7 + [{"constant_values": 3.0}, {}, {"reflect_type": "even"}])
-def _(g, out, array, pad_width, mode="constant", *, constant_values=0, reflect_type="even", stat_length=None,
-      end_values=0):
-    if mode not in MOVING or reflect_type != "even":
-        refuse("np.pad", f"mode={mode!r}, reflect_type={reflect_type!r}",
-               f"use one of the modes {', '.join(MOVING)}, or np.concatenate")
-    for axis, width in enumerate(pad_widths(pad_width, np.ndim(array))):
-        size = np.shape(array)[axis]
-        if mode in ("constant", "empty"):
-            g = slice_axis(g, axis, width[0], width[0] + size)
-        elif width != (0, 0):
-            g = scatter_axis(g, np.pad(np.arange(size), width, mode=mode), size, axis)
-    return g
-
-
-@adjoint(np.pad, "constant_values")
-def _(g, out, array, pad_width, mode="constant", *, constant_values=0, reflect_type="even", stat_length=None,
-      end_values=0):
-    if np.ndim(constant_values):
-        refuse("np.pad", "several constant_values", "pass one number, or use np.concatenate")
-    inside = np.pad(np.ones(np.shape(array), bool), pad_width, constant_values=False)
-    return np.sum(np.where(inside, 0.0, g))
 
 
 # Triangles and diagonals

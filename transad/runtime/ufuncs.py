@@ -51,14 +51,31 @@ def _reduce(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: 
         if where is not True:
             options["where"] = where
         return call(_REDUCE[ufunc], array, axis, **options)
-    if dtype is not None or where is not True or isinstance(axis, tuple) or axis is None:
+    if dtype is not None or ufunc in (np.power, np.float_power):     # NumPy's own order of powers changes with the layout
         raise missing(ufunc.reduce)
-    moved = call(np.moveaxis, call(np.asarray, array), axis, 0)
-    total = initial
-    for k in range(len(moved)):
-        item = load(moved, k)
-        total = item if total is None else call(ufunc, total, item)
-    return call(np.expand_dims, total, axis) if keepdims else total
+    array = call(np.asarray, array)
+    if where is not True:
+        array = call(np.where, where, array, _neutral(ufunc, initial))
+    axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    order = sorted([a % array.ndim for a in axes], reverse=True)
+    for a in order:
+        moved = call(np.moveaxis, array, a, 0)
+        array = initial if a == order[-1] else None
+        for k in range(len(moved)):
+            item = load(moved, k)
+            array = item if array is None else call(ufunc, array, item)
+        if array is None:
+            raise missing(ufunc.reduce)             # nothing to start from
+    return call(np.expand_dims, array, tuple(order)) if keepdims else array
+
+
+def _neutral(ufunc: np.ufunc, initial: Any) -> Any:
+    """What stands for the elements that `where` leaves out."""
+    if ufunc.identity is not None:
+        return ufunc.identity
+    if initial is None or ufunc not in (np.fmax, np.fmin):
+        raise missing(ufunc.reduce)
+    return initial
 
 
 def _reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
