@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -152,6 +153,150 @@ def min_of_filtered(xs, a):
 
 def conditional_items(xs, a):
     return sum([wave(x, a) if x > 1.0 else a * x for x in xs])
+
+
+def returns_from_its_loop(xs, a):
+    def item(x):
+        y = x
+        for _ in range(5):
+            y = y + 0.1 * math.sin(a * y)
+            if y > 1.5:
+                return y * a
+        return y
+    return sum(map(item, xs))
+
+
+def after_a_guard(xs, a):
+    if len(xs) == 0:
+        return 0.0
+    ys = [wave(x, a) for x in xs[1:]]
+    if ys[0] > 100.0:
+        return a
+    mean = sum(ys) / len(ys)
+    return sum(wave(y - mean, a) for y in ys)
+
+
+def in_both_arms(xs, a):
+    if a > 2.0:
+        s = 0.0
+        for v in map(lambda x: wave(x, a), xs):
+            s += v
+    elif a > 1.0:
+        s = 1.0
+        for v in map(lambda x: wave(x, 2.0 * a), xs):
+            s += v
+    else:
+        s = a
+    return s * s
+
+
+def reassigned_between(xs, a):
+    b = a
+    s = sum(wave(x, b) for x in xs)
+    if s > 0.1:
+        b = b * s
+    t = sum(wave(x, b) for x in xs)
+    for _ in range(3):
+        b = b * 0.5 + t
+        t = t - 0.01 * b
+    return sum(wave(x, b * t) for x in xs)
+
+
+def three_levels(xs, w, a):
+    ys = [wave(x, b) * c * a for x in xs if x < 1.0 for b in w for c in w if b < c]
+    return max(ys) + ys[2]
+
+
+def triangle(xs, a):
+    ys = [wave(xs[i] - xs[j], a) for i in range(len(xs)) for j in range(i - 2) if (i + j) % 3 == 0]
+    return sum(ys) * ys[-1]
+
+
+def named_in_a_test(xs, a):
+    ys = [y * x for x in xs if (y := wave(x, a)) > 0.2]
+    return sum(ys) + ys[0]
+
+
+def list_of_filter(xs, a):
+    ys = list(map(lambda x: wave(x, a), filter(lambda x: x > 0.7, xs)))
+    return ys[0] + sum(ys)
+
+
+def filter_of_map(xs, a):
+    ys = list(filter(lambda y: y > 0.2, map(lambda x: wave(x, a), xs)))
+    return sum(ys) * ys[2]
+
+
+def none_pass(xs, a):
+    ys = [wave(x, a) for x in xs if x > 50.0]
+    return sum(ys) + len(ys) + a
+
+
+def counted_tests(xs, a):
+    n = 0
+
+    def odd(x):
+        nonlocal n
+        n += 1
+        return n % 2 == 1
+    ys = [wave(x, a) * n for x in xs if odd(x)]
+    return sum(ys) * ys[1]
+
+
+def marking_items(xs, a):
+    seen = np.zeros(len(xs))
+
+    def mark(i):
+        seen[(2 * i) % len(xs)] = 1.0
+        return wave(xs[i], a)
+    ys = [mark(i) for i in range(len(xs)) if seen[i] == 0.0]
+    return sum(ys) * len(ys)
+
+
+def all_of_filtered(xs, a):
+    return a * a if all(wave(x, a) > -5.0 for x in xs if x > 0.5) else a
+
+
+def any_stops(xs, a):
+    return a * a if any(wave(xs[i], a) > 9.0 or (i > 2 and xs[i - 3] < 1.0) or xs[i + len(xs) - 4] > 0
+                        for i in range(len(xs))) else a
+
+
+def best_by_key(xs, a):
+    return max(xs, key=lambda x: wave(x, a)) * a
+
+
+def best_pair(xs, a):
+    return min(((wave(x, a), x) for x in xs), key=lambda p: p[0])[1] * a
+
+
+def best_or_default(xs, a):
+    return max((wave(x, a) for x in xs), default=0.0) + max((wave(x, a) for x in xs if x > 90.0), default=2.0 * a)
+
+
+def starmapped(xs, a):
+    return sum(itertools.starmap(lambda i, x: i * wave(x, a), enumerate(xs)))
+
+
+def reduced(xs, a):
+    return functools.reduce(lambda p, q: p + q, map(lambda x: wave(x, a), xs))
+
+
+def list_items(xs, a):
+    rows = [[wave(x, a), x * a, 2] for x in xs]
+    return np.sum(np.array(rows) ** 2) + rows[2][1] + len(rows[0]) + sum(sum(r) for r in rows)
+
+
+def list_items_unpacked(xs, a):
+    s = 0.0
+    for p, q in [[wave(x, a), x * a] for x in xs]:
+        s += p * q
+    return s
+
+
+def columns_as_arrays(xs, a):
+    us, vs = map(np.array, zip(*[(wave(x, a), wave(x, 2.0 * a)) for x in xs]))
+    return np.sum(us * vs)
 
 
 # -- iterables --------------------------------------------------------------------------------------------------------
@@ -509,11 +654,15 @@ FORMS = [
         tuple_items_unzipped, tuple_items_in_for, vectorized, vectorized_two, prange_sum, prange_two_sums,
         prange_stores, prange_product, prange_max, prange_branches, explicit, explicit_tuples, explicit_gradients,
         captured_partial, bound_default, bound_method, data_dependent_exit, map_of_map, two_maps, filtered,
+        returns_from_its_loop, after_a_guard, in_both_arms, reassigned_between, triangle, named_in_a_test,
+        list_of_filter, filter_of_map, none_pass, counted_tests, marking_items, all_of_filtered, any_stops, best_by_key,
+        best_pair, best_or_default, starmapped, reduced, list_items, list_items_unpacked, columns_as_arrays,
         stateful, stateful_nonlocal, appending, lazy, used_twice, writes_into_captured)],
     *[(f, (X, W)) for f in (two_fors, two_fors_two_ifs, nested_comprehension, array_items_summed, array_items,
                             array_items_local, nested_maps, nested_lists, captured_whole, captured_gathered)],
     *[(f, (X, Y, 1.3)) for f in (zipped, zipped_enumerated, several, explicit_two, captured_by_index)],
     *[(f, (M, V)) for f in (rows_of_matrix, rows_dot, rows_loop, prange_rows, explicit_rows)],
+    (three_levels, (X, W, 1.3)),
     (columns_of_matrix, (M, 0.7)),
     (list_of_arrays, (X[:4].copy(), Y[:5].copy(), V)),
     (captured_matrix_gathered, (X, M)),

@@ -13,8 +13,12 @@ BY_PYTHON = {
     "under_for_product", "prange_product", "prange_max", "stateful", "stateful_nonlocal", "appending",
     # iterators that are used more than once, or item by item
     "lazy", "used_twice",
+    # tests and items that see what others left
+    "counted_tests", "marking_items",
+    # the first item that decides ends the loop
+    "under_any", "under_all", "all_of_filtered", "any_stops",
     # not compiled yet
-    "under_any", "under_all", "under_fsum", "tuple_items_unzipped", "array_items_summed", "vectorized", "vectorized_two",
+    "under_fsum", "array_items_summed", "vectorized", "vectorized_two",
     "explicit_gradients", "bound_method", "list_of_arrays", "writes_into_captured",
 }
 CHEAP = {"captured_gathered", "captured_matrix_gathered", "captured_tuple", "captured_dataclass"}

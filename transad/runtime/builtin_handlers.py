@@ -365,6 +365,11 @@ def _fsum(iterable: Any, /) -> Any:
     return apply(math.fsum, rule, (list(iterate(iterable)),), {})
 
 
+@handles(math.prod)
+def _prod(iterable: Any, /, *, start: Any = 1) -> Any:
+    return functools.reduce(BINARY["mul"], iterate(iterable), start)
+
+
 @handles(np.nditer)
 def _nditer(*args: Any, **kwargs: Any) -> Any:
     return opaque(np.nditer, args, kwargs)

@@ -1,13 +1,13 @@
 """Python's builtins on abstract values."""
 from __future__ import annotations
 
-import builtins
 import functools
 from typing import TYPE_CHECKING, Any
 
 from transad import ir
-from transad.kinds import BOOL, FLOAT, INT, Array, Scalar, join
+from transad.kinds import BOOL, FLOAT, INT, Array, Scalar
 from transad.map import map as transad_map
+from transad.passes.specialise.iterated_calls import ITERATED
 from transad.passes.specialise.values import (
     UNKNOWN,
     Closure,
@@ -164,50 +164,6 @@ def _sum(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) 
     return s.fold(args[0], start, lambda total, v: s.binary(expr("a + b").op, total, v, node), node, "total")
 
 
-def _reduce(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
-    function, iterable = args[0], args[1]
-    if len(args) > 2:
-        return s.fold(iterable, args[2], lambda a, v: s.call_value(function, [a, v], {}, node), node, "folded")
-    if isinstance(iterable, Tup) and iterable.items:
-        rest = Tup(iterable.items[1:], list)
-        return s.fold(rest, iterable.items[0], lambda a, v: s.call_value(function, [a, v], {}, node), node, "folded")
-    raise NotTyped("reduce without an initial value", node)
-
-
-def _extreme(sign: str) -> Any:
-    def handler(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
-        if keywords:
-            raise NotTyped("min or max with a key or default", node)
-        values = args
-        if len(args) == 1:
-            if not isinstance(args[0], Tup):
-                return s.best_item(args[0], sign, node)
-            values = args[0].items
-        if not values or not all(is_scalar(v) for v in values):
-            raise NotTyped("min or max of these values", node)
-        if all(v.kind.integer for v in values):
-            known = [v.const for v in values]
-            const = (min if sign == "<" else max)(known) if all(isinstance(k, int) for k in known) else UNKNOWN
-            return Val(call("min" if sign == "<" else "max", *(v.expr for v in values)), INT, const)
-        return _better_of(s, values, sign)
-    return handler
-
-
-def _better_of(s: Specialiser, values: list[Any], sign: str) -> Any:
-    frame, slot = s.frame, s.temporary("best")
-    values = [s.atom(v, "t") for v in values]
-    frame.vars[slot] = s.assign(frame, slot, values[0])
-    for v in values[1:]:
-        current = frame.vars[slot]
-        kind = join(current.kind, v.kind) or FLOAT
-        test = Val(expr(f"a {sign} b", a=v.expr, b=current.expr), BOOL)
-
-        def take(v: Any = v, kind: Any = kind) -> None:
-            frame.vars[slot] = s.assign(frame, slot, Val(v.expr, kind))
-        s.branch(test, take, lambda: None)
-    return frame.vars.pop(slot)
-
-
 def _abs(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
     if not isinstance(args[0], Val):
         raise NotTyped("abs of something that is not a number", node)
@@ -295,18 +251,6 @@ def _sequence(cls: type) -> Any:
     return handler
 
 
-def _any_all(value: bool) -> Any:
-    def handler(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
-        if isinstance(args[0], Tup):
-            out = _known(not value)
-            for item in args[0].items:
-                t = s.truth(item, node)
-                out = Val(expr("a or b" if value else "a and b", a=out.expr, b=t.expr), BOOL)
-            return out
-        raise NotTyped("any or all of an iterator", node)
-    return handler
-
-
 def _hasattr(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
     raise NotTyped("hasattr and getattr", node)
 
@@ -317,10 +261,8 @@ def _known(value: bool) -> Val:
 
 BUILTINS: dict[Any, Any] = {
     len: _len, range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map, filter: _filter,
-    sum: _sum, builtins.min: _extreme("<"), builtins.max: _extreme(">"), abs: _abs, float: _float, int: _int,
+    sum: _sum, abs: _abs, float: _float, int: _int,
     bool: _bool, pow: _pow, round: _round, print: _print, isinstance: _isinstance, list: _sequence(list),
-    tuple: _sequence(tuple), any: _any_all(True), all: _any_all(False), functools.reduce: _reduce,
-    functools.partial: _partial,
-    transad_map: _transad_map}
+    tuple: _sequence(tuple), functools.partial: _partial, transad_map: _transad_map, **ITERATED}
 
 __all__ = ["BUILTINS", "Array", "Scalar"]

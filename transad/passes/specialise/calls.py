@@ -25,6 +25,7 @@ from transad.passes.specialise.values import (
     Part,
     Partial,
     Record,
+    Table,
     Tup,
     Val,
     is_array,
@@ -46,6 +47,9 @@ class Calls(Part):
             raise NotTyped("** in a call", node)
         plain = [a.value if isinstance(a, gast.Starred) else a for a in node.args]
         function, *values = self.eval_all([node.func, *plain, *(w.value for w in node.keywords)])
+        if isinstance(function, Obj) and function.value is zip and isinstance(values[0] if values else None, Iter | Table) and (
+                len(values) == 1 and isinstance(node.args[0], gast.Starred)):
+            return self.transposed(values[0], node)
         args = self.spread(node.args, values[:len(plain)])
         keywords = {w.arg: v for w, v in zip(node.keywords, values[len(plain):], strict=True)}
         return self.call_value(function, args, keywords, node, hint)

@@ -32,6 +32,10 @@ class Lists(Part):
             value = it.item(i)
             for part, column in stores:
                 v = part(value)
+                if isinstance(v, Tup):
+                    for k, x in enumerate(v.items):
+                        self.emit(ir.Store(show(column.array.expr), [i, constant(k)], x.expr))
+                    continue
                 self.emit(ir.Store(show(column.array.expr), [i], v.array.expr if isinstance(v, Lst) else v.expr))
         self.emit_for(constant(0), n.expr, 1, body, "")
         self.mark_map()
@@ -60,6 +64,13 @@ class Lists(Part):
                         for k, v in enumerate(item.items)], item.cls)
         value: Any = item.array if isinstance(item, Lst) else item
         shape: list[Node] | None = []
+        if isinstance(value, Tup):
+            kind = _number_kind(value.items)
+            if kind is None:
+                raise NotTyped("a list of lists of things that are not numbers of one kind", node)
+            column = Lst(self.let("items", self.empty([n.expr, constant(len(value.items))], kind.dtype)), 2)
+            stores.append((part, column))
+            return column
         if is_array(value):
             shape = Extents(block, self.probe_kinds).shape(value.expr) if fresh_value(value.expr, block) else None
         elif not is_scalar(value):
@@ -110,12 +121,15 @@ class Lists(Part):
             return Lst(self.let("items", self.load(v.array, items, node)), v.depth)
         raise NotTyped("this part of a list", node)
 
-    def transposed(self, v: Table, node: Node) -> Tup:
+    def transposed(self, v: Iter | Table, node: Node) -> Tup:
         """`zip(*v)` of tuples, for unpacking: there is nothing to unpack in an empty list."""
-        self.emit(ir.If(expr("n == 0", n=v.length), [ir.Exit("raise", self.raised(
-            ValueError, [constant(f"not enough values to unpack (expected {len(v.columns.items)}, got 0)")]),
+        table: Any = self.listed(v, node) if isinstance(v, Iter) else v
+        if not isinstance(table, Table):
+            raise NotTyped("zip(*v) of things that are not tuples", node)
+        self.emit(ir.If(expr("n == 0", n=table.length), [ir.Exit("raise", self.raised(
+            ValueError, [constant(f"not enough values to unpack (expected {len(table.columns.items)}, got 0)")]),
             line=self.line)], []))
-        return Tup([Table(c, v.length) if isinstance(c, Tup) else c for c in v.columns.items], list)
+        return Tup([Table(c, table.length) if isinstance(c, Tup) else c for c in table.columns.items], list)
 
     def np_fromiter(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         """All items of an iterator; a count has to be that of the items."""
@@ -137,30 +151,64 @@ class Lists(Part):
             ValueError, [constant("need at least one array to stack")]), line=self.line)], []))
         return self.let("a", Val(call("np.copy", rows.expr), rows.kind))
 
-    def best_item(self, v: Any, sign: str, node: Node) -> Val:
-        """`min` and `max` of an iterable: the first of the best items."""
-        array = self.iter_of(v, node) if not isinstance(v, Iter) else None
-        items = self.collected(v, node) if array is None else array.over[0][0]
-        if items.kind.ndim != 1:
+    def best_item(self, v: Any, sign: str, node: Node, key: Any = None, default: Any = None) -> Any:
+        """`min` and `max` of an iterable: the first of the items that are best, or whose keys are."""
+        items, keys = self.with_keys(v, key, node)
+        n = call("len", keys.expr)
+        if default is None:
+            which = "min" if sign == "<" else "max"
+            self.emit(ir.If(expr("n == 0", n=n), [ir.Exit("raise", self.raised(
+                ValueError, [constant(f"{which}() arg is an empty sequence")]), line=self.line)], []))
+            return items(self.best_index(keys, sign, n, node))
+        frame, slot = self.frame, self.temporary("best")
+
+        def put(value: Any) -> None:
+            frame.vars[slot] = self.assign(frame, slot, value)
+        self.branch(Val(expr("n == 0", n=n), Scalar("bool")), lambda: put(default),
+                    lambda: put(items(self.best_index(keys, sign, n, node))))
+        result = frame.vars.pop(slot)
+        if not isinstance(result, Val | Tup):
+            raise NotTyped("min or max with a default of another kind", node)
+        return result
+
+    def with_keys(self, v: Any, key: Any, node: Node) -> tuple[Callable[[Val], Any], Val]:
+        """How to get an item, and the numbers by which items are compared, in an array."""
+        made: Any = v if is_array(v) or isinstance(v, Lst | Table) else self.listed(v if isinstance(v, Iter) else self.iter_of(
+            v, node), node)
+
+        def item(i: Val) -> Any:
+            return self.load(made, [i], node) if is_array(made) else self.list_item(made, i, node)
+        it = self.iter_of(made, node)
+        keys = made.array if isinstance(made, Lst) else made
+        if key is not None:
+            keys = self.collected(Iter(it.length, lambda i: self.call_value(key, [it.item(i)], {}, node), calls=True), node)
+        if not is_array(keys) or keys.kind.ndim != 1:
             raise NotTyped("min or max of things that are not numbers", node)
-        n = call("len", items.expr)
-        which = "min" if sign == "<" else "max"
-        self.emit(ir.If(expr("n == 0", n=n), [ir.Exit("raise", self.raised(
-            ValueError, [constant(f"{which}() arg is an empty sequence")]), line=self.line)], []))
+        return item, self.atom(keys, "a")
+
+    def best_index(self, keys: Val, sign: str, n: Node, node: Node) -> Val:
+        """The index of the first of the best numbers of an array."""
         frame, slot = self.frame, self.temporary("best")
         frame.vars[slot] = Val(name(self.residual(frame, slot, INT)), INT)
         self.emit(ir.Let(show(frame.vars[slot].expr), constant(0)))
 
         def body(i: Node) -> None:
             best = frame.vars[slot]
-            test = Val(expr(f"a {sign} b", a=self.load(items, [Val(i, INT)], node).expr,
-                            b=self.load(items, [best], node).expr), Scalar("bool"))
+            test = Val(expr(f"a {sign} b", a=self.load(keys, [Val(i, INT)], node).expr,
+                            b=self.load(keys, [best], node).expr), Scalar("bool"))
 
             def take() -> None:
                 frame.vars[slot] = self.assign(frame, slot, Val(i, INT))
             self.branch(test, take, lambda: None)
         self.emit_for(constant(1), n, 1, body, "")
-        return self.load(items, [frame.vars.pop(slot)], node)
+        return frame.vars.pop(slot)
+
+
+def _number_kind(items: list[Any]) -> Scalar | None:
+    """The kind of numbers in a list of a fixed length; whole literals count as what the others are."""
+    kinds = {v.kind if is_scalar(v) else None for v in items if not (is_scalar(v) and type(v.const) is int)}
+    only = kinds.pop() if len(kinds) == 1 else INT if not kinds and items else None
+    return only if isinstance(only, Scalar) and not only.dtype.startswith("complex") else None
 
 
 def _mapped(v: Any, f: Callable[[Any], Any]) -> Any:

@@ -307,7 +307,8 @@ class Loops(Iterators, Lists, Chosen):
                             calls=True)
         source = self.iter_of(source, node) if is_array(source) or isinstance(source, Lst) else source
         return Iter(drive=lambda k: self.driven(node, 0, source, frame, k), over=getattr(source, "over", []),
-                    chosen=lambda: self.chosen_items(node, source, frame))
+                    chosen=lambda: self.chosen_items(node, source, frame),
+                    levels=int(len(node.generators) == 1 and getattr(source, "drive", None) is None))
 
     def element(self, node: Node, generator: Node, item: Any, frame: Frame) -> Any:
         return self.inside(frame, lambda: (self.bind(generator.target, item), self.eval(node.elt))[1])

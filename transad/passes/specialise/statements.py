@@ -12,7 +12,7 @@ from transad.passes.lower_exits import lower_exits
 from transad.passes.lower_match import lower_match
 from transad.passes.specialise.unset import Unset, flag_of, own_names
 from transad.passes.specialise.unsure import unsure_names
-from transad.passes.specialise.values import UNKNOWN, Closure, Frame, NotTyped, Obj, Record, Tup, Val, is_array
+from transad.passes.specialise.values import UNKNOWN, Closure, Frame, Lst, NotTyped, Obj, Record, Tup, Val, is_array
 from transad.quote import Node, call, constant, expr, name, names_in, show
 
 _OPERATORS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**",
@@ -167,6 +167,8 @@ class Statements(Unset):
     def items_of(self, value: Any, node: Node) -> list[Any]:
         if isinstance(value, Tup):
             return value.items
+        if isinstance(value, Lst) and value.depth == 1:
+            value = value.array
         if is_array(value):
             count = len(node.elts) if isinstance(node, gast.Tuple | gast.List) else 0
             if not count or any(isinstance(t, gast.Starred) for t in node.elts):

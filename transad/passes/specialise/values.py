@@ -182,6 +182,7 @@ class Iter:
     once: bool = True
     calls: bool = False       # an item is the result of a call: a map, a generator
     chosen: Any = None        # of one without a length: () -> Iter, which finds out first which items there are
+    levels: int = 0           # how many loops `drive` makes, one in the other; 0 where that is not known
     apart: Any = None         # the variables from before, where the items are computed after tests of others
     loop: Any = None
     read: set[Any] = field(default_factory=set)
