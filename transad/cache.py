@@ -10,6 +10,7 @@ import functools
 import hashlib
 import linecache
 import os
+import platform
 import sys
 import tempfile
 from pathlib import Path
@@ -26,6 +27,7 @@ def folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "transad"
 
 
+@functools.lru_cache(maxsize=1)
 def versions() -> str:
     """The versions on which generated code may depend (without importing Numba)."""
     from importlib.metadata import PackageNotFoundError, version
@@ -35,6 +37,7 @@ def versions() -> str:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             found.append(f"{package} -")
+    found.append(platform.libc_ver()[1])            # its vector library is called by name
     return f"python {sys.version_info[0]}.{sys.version_info[1]}, " + ", ".join([*found, f"helpers {_helpers()}"])
 
 
@@ -42,8 +45,8 @@ def versions() -> str:
 def _helpers() -> str:
     """The text of the functions that emitted code calls: they are compiled into what Numba keeps beside it."""
     where = Path(__file__).parent / "runtime"
-    texts = [(where / f"{m}.py").read_bytes() for m in ("typed", "typed_numba", "kernels", "kernels_numba") if
-             (where / f"{m}.py").is_file()]
+    texts = [(where / f"{m}.py").read_bytes() for m in ("typed", "typed_numba", "kernels", "kernels_numba", "vector_math",
+                                                            "vector_maps") if (where / f"{m}.py").is_file()]
     return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
 
 

@@ -6,7 +6,7 @@ slopes of shared numbers are added up for each chunk, those of an item's own ele
 from __future__ import annotations
 
 from transad.kernel_entry import Run
-from transad.kernel_text import Kernel
+from transad.kernel_text import Kernel, of_numbers
 from transad.kinds import Array
 from transad.names import Names
 from transad.nodes import gast
@@ -58,7 +58,8 @@ class ForwardKernel(Kernel):
         self.arrays = list(arrays)
 
     def text(self) -> list[str]:
-        checked = frozenset({"checked"}) if self.bounds.checked else frozenset()
+        checked = of_numbers(self.sweep.body, self.sweep.kinds) | (
+            frozenset({"checked"}) if self.bounds.checked else frozenset())
         self.functions += [(f"{self.item}_slopes", checked), (f"{self.label}_work{self.k}", frozenset())]
         return [self.item_text(), self.work(), *self.run("joint", "")]
 

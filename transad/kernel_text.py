@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 from transad.emit import _Lines
-from transad.ir import Let, reads, walk
+from transad.ir import Block, Let, expressions, reads, walk
 from transad.kernel_entry import Entry, Local, Run, indented, listed
 from transad.kernel_own import only_own, stored_once
 from transad.kernel_store import Residual, residuals
-from transad.kinds import FLOAT, Array
+from transad.kinds import FLOAT, Array, Kind
 from transad.names import Names
 from transad.nodes import gast
-from transad.passes.bounds import Bounds
+from transad.passes.bounds import Bounds, bare
 from transad.passes.kernelize import Map
 from transad.passes.prune import prune
 from transad.passes.reverse import Pair, reverse
@@ -25,6 +25,15 @@ class Lines(list):      # type: ignore[type-arg]
 
     def add(self, line: str, depth: int = 0) -> None:
         self.append("    " * depth + line)
+
+
+def of_numbers(block: Block, kinds: dict[str, Kind]) -> frozenset[str]:
+    """The trait of a function that applies NumPy's elementwise functions to numbers only."""
+    for s in walk(block):
+        for x in (x for e in expressions(s) for x in gast.walk(e) if isinstance(x, gast.Call)):
+            if show(x.func).startswith("np.") and any(isinstance(kinds.get(n), Array) for a in x.args for n in bare(a)):
+                return frozenset()
+    return frozenset({"numbers"})
 
 
 class Kernel(Entry):
@@ -113,7 +122,8 @@ class Kernel(Entry):
 
     # -- functions -------------------------------------------------------------------------------------------------
     def text(self) -> list[str]:
-        checked = frozenset({"checked"}) if self.bounds.checked else frozenset()
+        numbers = of_numbers([*self.pair.forward, *self.pair.reverse], self.kinds)
+        checked = numbers | (frozenset({"checked"}) if self.bounds.checked else frozenset())
         if not self.slopes:
             self.joint = False
         out = []
@@ -122,7 +132,7 @@ class Kernel(Entry):
             self.functions.append((self.item, checked))
         if self.slopes:
             out += self.sweeps()
-            self.functions += [(f"{self.item}_fwd", checked), (f"{self.item}_rev", frozenset())]
+            self.functions += [(f"{self.item}_fwd", checked), (f"{self.item}_rev", numbers)]
         out.append(self.work())
         self.functions.append((f"{self.label}_work{self.k}", frozenset()))
         out += self.run("joint" if self.joint else "keep" if self.store else "primal", "")

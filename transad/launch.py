@@ -15,13 +15,13 @@ from transad.emit import HELPERS
 from transad.kernels import Chain
 from transad.options import Options
 from transad.runtime import kernels as map_helpers
-from transad.runtime import threads
+from transad.runtime import threads, vector_maps
 from transad.runtime import typed as helpers
 
 
 def load_chain(chain: Chain, options: Options) -> tuple[Callable, Callable, Callable, Callable, str]:
     """The forward, reverse and joint sweeps, the reverse as plain Python, and the path of the file."""
-    path = cache.stored(chain.text, chain.name, repr(options))
+    path = cache.stored(chain.text, chain.name, f"{options!r}, vector math {vector_maps.wanted(options)}")
     code = compile(chain.text, path, "exec")
     plain = _space(chain, path, helpers, map_helpers)
     exec(code, plain)
@@ -58,6 +58,9 @@ def compiled_space(chain: Chain, code: types.CodeType, path: str, options: Optio
     module = sys.modules[label] = types.ModuleType(label)
     space = module.__dict__
     space.update({**_space(chain, path, typed_numba, kernels_numba), "__name__": label})
+    if vector_maps.wanted(options):
+        code, vector = vector_maps.rewritten(chain.text, path, [f for f, traits in chain.functions if "numbers" in traits])
+        space.update(vector)
     exec(code, space)
     on_disk = not path.startswith("<")
     for name, traits in chain.functions:

@@ -10,8 +10,10 @@ from transad.errors import CannotCompile, InvalidArgument, Place
 _KNOWN = {"jit", "strict", "path", "mode", "parallel", "threads", "chunk", "memory", "store", "deterministic",
           "without"}
 
-# What the typed path may be told to leave out; the numbers are the same either way.
-OPTIMISATIONS = ("recompute", "counters", "shared_tapes", "invariants", "snapshots", "take_over", "prune")
+# What the typed path may be told to leave out; the numbers are the same either way (to some units in the last place
+# where the compiler adds up in another order, or `vector_math` takes the vector forms of exp, log ...).
+OPTIMISATIONS = ("recompute", "counters", "shared_tapes", "invariants", "snapshots", "take_over", "first_writes", "prune",
+                 "vector_math")
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class Bounds:
         names = {n for e in expressions(s) for n in names_in(e)}
         whole |= any(isinstance(self.item.kinds.get(n), Array) for n in names) and any(
             isinstance(x, gast.Call) and show(x.func) not in ("len",) and any(
-                isinstance(self.item.kinds.get(n), Array) for a in x.args for n in _bare(a))
+                isinstance(self.item.kinds.get(n), Array) for a in x.args for n in bare(a))
             for e in expressions(s) for x in gast.walk(e))
         return whole or (isinstance(s, Store) and len(s.index) != self.rank(s.array))
 
@@ -264,7 +264,7 @@ class Bounds:
 
     def of_arrays(self, x: Node) -> bool:
         """Whether a call goes through whole arrays."""
-        return show(x.func) != "len" and any(isinstance(self.item.kinds.get(n), Array) for a in x.args for n in _bare(a))
+        return show(x.func) != "len" and any(isinstance(self.item.kinds.get(n), Array) for a in x.args for n in bare(a))
 
     def array_work(self, x: Node) -> str:
         """The nanoseconds of a call that goes through arrays, about."""
@@ -283,7 +283,7 @@ class Bounds:
         if isinstance(e, gast.BinOp | gast.UnaryOp):
             parts = [self.size(x) for x in gast.iter_child_nodes(e) if isinstance(x, gast.expr)]
             return next((p for p in parts if p != str(_FEW)), str(_FEW))
-        names = [n for n in _bare(e) if isinstance(self.item.kinds.get(n), Array)]
+        names = [n for n in bare(e) if isinstance(self.item.kinds.get(n), Array)]
         rank = max([self.rank(n) for n in names], default=0)
         dims = [self.dimension(e if not names else name(names[0]), k) for k in range(rank)]
         if not dims or any(d is None for d in dims):
@@ -301,10 +301,10 @@ def _multiplies(function: str) -> bool:
     return function in _PRODUCTS or function.startswith("np.linalg.")
 
 
-def _bare(e: Node) -> list[str]:
+def bare(e: Node) -> list[str]:
     """The names that stand for whole arrays in an expression: not under an index."""
     if isinstance(e, gast.Name):
         return [e.id]
     if isinstance(e, gast.Subscript):
         return [n for x in gast.walk(e.slice) if isinstance(x, gast.Slice) for n in names_in(e.value)]
-    return [n for c in gast.iter_child_nodes(e) for n in _bare(c)]
+    return [n for c in gast.iter_child_nodes(e) for n in bare(c)]
