@@ -65,3 +65,57 @@ def test_numbers_of_outside_beside_those_inside(f: Any, value: float, slope: flo
     assert (float(y), float(g)) == pytest.approx((value, slope), abs=1e-12)
     y, t = ta.jvp(f, (Z,), (2.0,))
     assert (float(y), float(t)) == pytest.approx((value, 2.0 * slope), abs=1e-12)
+
+
+def steps(x: Any, n: int) -> Any:
+    kept = {"v": x}
+    for _ in range(n):
+        kept["v"] = kept["v"] * 0.999 + np.sin(kept["v"]) * 0.01
+    return np.sum(kept["v"])
+
+
+@pytest.mark.parametrize("x", [1.2, np.linspace(0.5, 1.5, 2000)], ids=["number", "array"])
+def test_the_memory_of_a_forward_sweep_does_not_grow_with_the_steps(x: Any) -> None:
+    import tracemalloc
+
+    def peak(n: int) -> int:
+        tracemalloc.start()
+        ta.jvp(steps, (x, n), (np.ones_like(x)[()], None))
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+    peak(5)
+    assert peak(400) < 1.5 * peak(40) + 20000
+
+
+def test_a_pushforward_runs_the_function_once() -> None:
+    calls = []
+
+    def f(v: Any) -> Any:
+        calls.append(len(calls))
+        return {"y": v * v, "s": np.sum(v)}
+    y, push = ta.linearize(f, np.array([1.0, 2.0]))
+    first, second = push(np.array([1.0, 0.0])), push(np.array([0.0, 1.0]))
+    assert (first["y"].tolist(), second["y"].tolist()) == ([2.0, 0.0], [0.0, 4.0])
+    assert (first["s"], second["s"], len(calls), y["s"]) == (1.0, 1.0, 1, 3.0)
+
+
+def test_a_pullback_that_is_not_linear_has_no_pushforward() -> None:
+    clipped = ta.custom_rule(lambda x: x * x, lambda x: (x * x, lambda ct: (np.clip(2.0 * x * ct, -1.0, 1.0),)))
+    assert ta.grad(lambda x: 3.0 * clipped(x))(2.0) == 1.0
+    with pytest.raises(ta.errors.Unsupported, match="not linear"):
+        ta.jvp(lambda x: 3.0 * clipped(x), (2.0,), (1.0,))
+
+
+def test_what_has_no_derivative_is_refused_only_where_it_is_used() -> None:
+    a = np.diag([1.0, 1.0, 3.0])
+
+    def values(m: Any) -> Any:
+        w, v = np.linalg.eigh(m)
+        return np.sum(w ** 2) + 0.0 * np.sum(v)
+
+    def vectors(m: Any) -> Any:
+        return np.linalg.eigh(m)[1][0, 1]
+    assert ta.jvp(values, (a,), (np.ones((3, 3)),))[1] == pytest.approx(10.0)
+    with pytest.raises(ta.errors.Unsupported, match="equal eigenvalues"):
+        ta.jvp(vectors, (a,), (np.ones((3, 3)),))

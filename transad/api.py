@@ -309,11 +309,13 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, 
         found = typed(function, tuple(primals), tuple(tangents))
         if found is not None:
             return found
-    from .runtime.forward import pushforward
-    y, push = pushforward(function, tuple(primals), {}, None, has_aux)
-    if has_aux:
-        return y[0], push(tuple(tangents)), y[1]
-    return y, push(tuple(tangents))
+    from .runtime.forward import jvp as recorded
+    y, pushed = recorded(function, tuple(primals), tuple(tangents), has_aux)
+    if not has_aux:
+        return y, pushed
+    if not isinstance(y, tuple) or len(y) != 2:
+        raise NotScalar("with has_aux=True the function must return a pair (value, aux)")
+    return y[0], pushed, y[1]
 
 
 def linearize(function: Callable, *primals: Any) -> tuple[Any, Callable]:

@@ -17,7 +17,7 @@ from .adjoints import boxed
 from .apply import filler
 from .calls import call, user_place
 from .memory import copy_below, root_of
-from .records import Record, snapshot, store
+from .records import Record, check_count, snapshot, store
 from .sweep import Sweep, live, suspended
 from .var import KIND, VARS, make_var, plain
 
@@ -121,6 +121,15 @@ def _record(sweep: Sweep, targets: tuple, y: Any, back: Callable) -> Any:
     return made
 
 
+def plain_back(back: Callable, cotangent: Any, targets: tuple) -> list[Any]:
+    """What `back` gives for a cotangent, one entry per target."""
+    found = call(back, cotangent)
+    if not isinstance(found, (tuple, list)):
+        found = (found,)
+    check_count(found, targets)
+    return list(found)
+
+
 def checkpointed(function: Any, args: tuple, kwargs: dict) -> Any:
     """`function(*args, **kwargs)`, run without recording and again in the reverse sweep."""
     stack = live()
@@ -130,6 +139,8 @@ def checkpointed(function: Any, args: tuple, kwargs: dict) -> Any:
     if depth < 0:
         return call(function, *captured, *args, **kwargs)
     sweep = stack[depth]
+    if not sweep.keeps:                              # forwards nothing is kept anyway
+        return call(function, *captured, *args, **kwargs)
     names = tuple(kwargs)
     everything = (*captured, *args, *kwargs.values())
     body = _Body(function, names)

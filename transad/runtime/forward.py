@@ -1,77 +1,128 @@
-"""Directional derivatives on the recorded path: the pullback is linear in the cotangent, and its pullback is the
-pushforward. No rules beyond those of the reverse sweep are needed, and they nest like everything else."""
+"""Directional derivatives on the recorded path.
+
+`jvp` pushes the tangents while the function runs and keeps nothing. `pushforward` keeps a tape, so that the function
+runs once whatever the number of directions, and each direction is a run along the tape.
+"""
 from __future__ import annotations
 
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidArgument
-from ..tree import map_tree
-from .inputs import is_differentiable
-from .var import KIND, plain
+from ..function import unwrapped
+from ..rules import load
+from ..tree import children, leaves_of
+from .calls import call, call_rewritten
+from .inputs import Tracked, is_differentiable, refuse_shared_writes, returned, track
+from .run import pullback, settled
+from .sweep import live, pop, suspended
+from .var import KIND
 
-__all__ = ["pushforward"]
+__all__ = ["jvp", "pushforward"]
+
+
+def jvp(function: Any, args: tuple, tangents: Sequence[Any], has_aux: bool = False) -> tuple[Any, Any]:
+    """`(y, tangent of y)`, of its first entry with has_aux. A tangent of None is zero."""
+    from .pushing import forward_sweep
+    load()
+    sweep, context = forward_sweep()
+    try:
+        entered: list[Tracked] = []
+        back: dict = {}
+        inside = list(args)
+        for k, (value, tangent) in enumerate(zip(args, tangents, strict=True)):
+            if tangent is not None and is_differentiable(value):
+                checked(tangent, value, f"argument {k}")
+                entered.append(track(sweep, value, f"argument {k}", back))
+                inside[k] = entered[-1].value
+                with suspended(sweep.depth):
+                    _seeded(context, entered[-1].places, tangent)
+        y = call(unwrapped(function), *inside)
+        if isinstance(y, types.GeneratorType):
+            y = list(y)
+    except BaseException:
+        pop(sweep)
+        settled()
+        raise
+    pop(sweep)
+    if sweep.written and entered:
+        constant = [a for a, v in zip(args, inside, strict=True) if a is v]
+        refuse_shared_writes(entered, constant)
+    for each in entered:
+        each.carry_over()
+    pushed = _tangent(context, y, has_aux)
+    result = returned(sweep, y)
+    settled()
+    return result, pushed
 
 
 def pushforward(function: Any, args: tuple, kwargs: dict, chosen: list[int | str] | None,
                 has_aux: bool) -> tuple[Any, Callable]:
     """`(y, push)`; push(tangents of the chosen arguments) is the tangent of y. chosen None: all arguments."""
-    from ..api import run_pullback
-    which = list(range(len(args))) if chosen is None else chosen
+    which: list[Any] = list(range(len(args))) if chosen is None else list(chosen)
     values = [args[c] if isinstance(c, int) else kwargs[c] for c in which]
-    live_ones = [k for k, v in enumerate(values) if is_differentiable(v)]
-    positions = [which[k] for k in live_ones if isinstance(which[k], int)]
-    names = [which[k] for k in live_ones if isinstance(which[k], str)]
-    chosen_ones: list[Any] = [*positions, *names]
-    live_ones = [which.index(c) for c in chosen_ones]
-    y, back = run_pullback(function, args, kwargs, positions, names)  # type: ignore[arg-type]
-    out = y[0] if has_aux else y
+    numbers = [c for c, v in zip(which, values, strict=True) if is_differentiable(v)]
+    positions, names = [c for c in numbers if isinstance(c, int)], [c for c in numbers if isinstance(c, str)]
+    y, kept, raw = pullback(unwrapped(function), args, kwargs, positions, names)
+    order = [which.index(c) for c in (*positions, *names)]
 
-    def linear(cotangent: Any) -> list[Any]:
-        return back((cotangent, None) if has_aux else cotangent)
-
-    def push(tangents: tuple) -> Any:
-        from .run import pullback
-        seeds = [_fitting(tangents[k], values[k], which[k]) for k in live_ones]
-        _, transposed, _ = pullback(_Native(linear), (map_tree(_generic, out),), {}, [0])
-        return map_tree(_tangent, transposed(seeds)[0])
+    def push(tangents: Sequence[Any]) -> Any:
+        from .pushing import KeptShadows
+        from .tangents import Tangents, forward
+        context = Tangents(kept.sweep, [0.0] * kept.length, KeptShadows())
+        for k, place in zip(order, kept.places, strict=True):
+            checked(tangents[k], values[k], f"argument {which[k]!r}")
+            _seeded(context, place, tangents[k])
+        if live():
+            call_rewritten(forward, context, kept.sweep.tape)
+        else:
+            with np.errstate(all="ignore"):
+                forward(context, kept.sweep.tape)
+        return _tangent(context, raw, has_aux)
     return y, push
 
 
-class _Native:
-    """A callable that runs as it is while sweeps are live (it belongs to transad)."""
-
-    def __init__(self, function: Callable) -> None:
-        self._function = function
-
-    def __call__(self, *args: Any) -> Any:
-        return self._function(*args)
+def _seeded(context: Any, place: Any, tangent: Any) -> None:
+    from .tangents import seed
+    if live():
+        call_rewritten(seed, context, place, tangent)
+    else:
+        seed(context, place, tangent)
 
 
-def _generic(leaf: Any) -> Any:
-    """A cotangent at which nothing vanishes by accident (its value does not matter)."""
-    leaf = plain(leaf)
-    if KIND[type(leaf)] == 2 and leaf.dtype.kind in "fciu":
-        dtype = leaf.dtype if leaf.dtype.kind in "fc" else np.float64
-        return (0.7310585 + 0.1 * np.sin(1.0 + np.arange(leaf.size))).reshape(leaf.shape).astype(dtype)
-    if isinstance(leaf, (bool, str)) or not isinstance(leaf, (int, float, complex, np.number)):
-        return leaf
-    return type(leaf)(0.7310585) if isinstance(leaf, (float, complex, np.inexact)) else 0.7310585
+def _tangent(context: Any, y: Any, has_aux: bool) -> Any:
+    from .tangents import collected
+    if has_aux:
+        if not isinstance(y, tuple) or len(y) != 2:
+            return None
+        y = y[0]
+    t = call_rewritten(collected, context, y) if live() else collected(context, y)
+    if context.refused and any(np.any(np.isnan(leaf)) for leaf in leaves_of(t) if leaf is not None):
+        raise context.refused[0]
+    return t
 
 
-def _tangent(leaf: Any) -> Any:
-    return leaf
-
-
-def _fitting(tangent: Any, value: Any, which: int | str) -> Any:
-    """The tangent as a cotangent of the gradient of `value`."""
+def checked(tangent: Any, value: Any, where: str) -> None:
+    """Refuse a tangent without the structure and shapes of its argument (None: zero)."""
     if tangent is None:
-        return None
-    if KIND[type(value)] == 2 and value.ndim == 0 and KIND[type(tangent)] != 2:
-        return np.asarray(tangent)
-    if KIND[type(value)] == 2 and np.shape(tangent) != value.shape:
-        raise InvalidArgument(f"the tangent of argument {which!r} has shape {np.shape(tangent)}, the argument "
-                              f"{value.shape}")
-    return tangent
+        return
+    if KIND[type(value)] == 2:
+        if np.shape(tangent) != value.shape:
+            raise InvalidArgument(f"the tangent of {where} has shape {np.shape(tangent)}, the argument {value.shape}")
+        return
+    parts = children(value)
+    if parts is None:
+        if is_differentiable(value) and np.shape(tangent) != ():
+            raise InvalidArgument(f"the tangent of {where} has shape {np.shape(tangent)}, the argument is a number")
+        return
+    given = children(tangent)
+    if given is None or len(given) != len(parts):
+        raise InvalidArgument(f"the tangent of {where} does not have its structure")
+    found = dict(given)
+    for key, part in parts:
+        if key not in found:
+            raise InvalidArgument(f"the tangent of {where} lacks the entry {key!r}")
+        checked(found[key], part, f"{where}[{key!r}]")

@@ -47,6 +47,11 @@ class Sweep:
         self.fast = False
         self.texts: set[str] = set()
 
+    @property
+    def keeps(self) -> bool:
+        """Whether it keeps what is recorded, for a run backwards; a forward sweep does not."""
+        return type(self.tape) is list
+
     def forget(self) -> None:
         """Let go of the tape and the memory, when nobody will run it backwards any more."""
         self.tape.clear()

@@ -4,7 +4,7 @@ An active scalar is an instance of a *subclass* of its own type (`VarFloat(float
 it prints, compares, hashes, formats and indexes as the number it is. It carries
 
     sweep   the sweep (tape) it belongs to
-    index   its slot there
+    index   its slot there (in a forward sweep: its tangent)
     outer   the same number as the sweeps outside see it: a plain number, or a Var of one of them
 
 Its operators record too, so that text which was not rewritten (a property, a sort key, the standard library) keeps
@@ -94,7 +94,8 @@ def make_var(sweep: Any, index: int, value: Any) -> Any:
         cls = kind
     var = cls(value)
     var.sweep = sweep
-    var.index = index
+    tape = sweep.tape
+    var.index = index if type(tape) is list else tape.latest      # forwards: the tangent itself
     var.outer = value
     return var
 
