@@ -85,7 +85,8 @@ class SampleKernel:
         for w in wanted:
             if any(not k.real for k in leaf_kinds(arguments[w])):
                 raise NotTyped(f"the differentiated argument {slots[w]} holds integers or complex numbers")
-        self.options = Options(jit=True, parallel=False, strict=strict)
+        # A cotangent that is a row of the result keeps its zeros: `passes.buffers` fills the row where it is first touched.
+        self.options = Options(jit=True, parallel=False, strict=strict, without=frozenset({"first_writes"}))
         s = pipeline.run(pipeline.State(f, dict(zip(slots, arguments, strict=True)),
                                         dict(zip(f.__code__.co_freevars, cells, strict=True)),
                                         [slots[w] for w in wanted], options=self.options,

@@ -240,6 +240,14 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
         leaves_out = iter(outs)
         return [rebuilt(typed.shapes[w], leaves_out, everything[p]) for w, p in
                 zip(typed.wanted, picked, strict=True)]
+
+    def at_once(seeds: list[np.ndarray]) -> list[Any] | None:
+        """Of many cotangents (one array for each number or array of the result, with a leading axis) all gradients, with
+        that axis; None where they have to be taken one by one."""
+        from transad.lanes import lanes_of
+        run = None if live() else lanes_of(typed, saved, results)
+        return None if run is None else in_place(run(saved, seeds))
+    back.at_once = at_once      # type: ignore[attr-defined]
     return y, back
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgument
-from ..tree import children, is_number, rebuilt
+from ..tree import children, is_number, leaves_of, map_tree, rebuilt
 from .calls import call
 from .var import KIND, plain
 
@@ -65,7 +65,7 @@ def from_rows(y: Any, back: Callable, order: list[int]) -> list[Any]:
     if not _places(y):
         raise InvalidArgument(f"the Jacobian of a result without numbers ({type(y).__name__})",
                               instead="return an array or a number")
-    rows = {path: [back(_with(y, path, unit)) for unit in _units(leaf)] for path, leaf in _places(y)}
+    rows = _at_once(y, back) or {path: [back(_with(y, path, unit)) for unit in _units(leaf)] for path, leaf in _places(y)}
 
     def block(argument: int, tree: Any, path: tuple) -> Any:
         kids = children(tree)
@@ -74,14 +74,60 @@ def from_rows(y: Any, back: Callable, order: list[int]) -> list[Any]:
         if path not in rows:
             return None
         shape = np.shape(plain(tree))
-        return _stacked([row[argument] for row in rows[path]], shape, 0)
+        if isinstance(rows[path], _Rows):
+            return map_tree(lambda g: None if g is None else np.reshape(g, (*shape, *g.shape[1:])), rows[path].grads[argument])
+        found = rows[path] or [back(_with(y, path, np.zeros(shape)))]       # no rows: what they would look like
+        return _stacked([row[argument] for row in found], shape, 0)
     return [block(k, y, ()) for k in order]
 
 
+_BLOCK = 256            # rows at a time
+
+
+class _Rows:
+    """The gradients of one part of a result, with a leading axis."""
+
+    def __init__(self, grads: list[Any]) -> None:
+        self.grads = grads
+
+
+def _at_once(y: Any, back: Callable) -> dict[tuple, Any] | None:
+    """The rows of every part of the result by one run of the reverse sweep, where it has a leading axis."""
+    places = _places(y)
+    sizes = [int(np.size(leaf)) for _, leaf in places]
+    run = getattr(back, "at_once", None)
+    if run is None or sum(sizes) < 3 or any(isinstance(leaf, np.ndarray) and leaf.dtype.kind != "f" for _, leaf in places):
+        return None
+    total, spans = sum(sizes), np.cumsum([0, *sizes])
+    whole: list[np.ndarray] = []
+    grads = None
+    for first in range(0, total, _BLOCK):
+        last = min(first + _BLOCK, total)
+        grads = run([_seed(leaf, at, first, last) for (_, leaf), at in zip(places, spans, strict=False)])
+        if grads is None:
+            return None
+        parts = [v for v in leaves_of(grads) if v is not None]
+        whole = whole or [np.empty((total, *v.shape[1:]), v.dtype) for v in parts]
+        for v, part in zip(whole, parts, strict=True):
+            v[first:last] = part
+    rest = iter(whole)
+    grads = [map_tree(lambda v: None if v is None else next(rest), g) for g in grads or []]
+    return {path: _Rows([map_tree(lambda v: None if v is None else v[a:b], g) for g in grads])      # noqa: B023
+            for (path, _), a, b in zip(places, spans[:-1], spans[1:], strict=True)}
+
+
+def _seed(leaf: Any, at: int, first: int, last: int) -> np.ndarray:
+    """The cotangents of one part of the result, whose numbers are counted from `at`, for the rows from `first` to `last`."""
+    size = int(np.size(leaf))
+    seed = np.zeros((last - first, size), leaf.dtype if isinstance(leaf, np.ndarray) else np.float64)
+    own = np.arange(max(first, at), min(last, at + size))
+    seed[own - first, own - at] = 1.0
+    return seed.reshape(last - first, *np.shape(leaf))
+
+
 def _stacked(items: list[Any], shape: tuple, side: int) -> Any:
-    """Trees of arrays stacked leaf by leaf; `shape` in front (side 0) or behind (side 1)."""
-    if not items:
-        return np.zeros(shape)
+    """Trees of arrays stacked leaf by leaf; `shape` in front (side 0) or behind (side 1). Where `shape` has no places, the
+    one item only shows what the trees look like."""
     kids = children(items[0])
     if kids is not None:
         columns = [[dict(children(item) or [])[key] for item in items] for key, _ in kids]
@@ -91,14 +137,17 @@ def _stacked(items: list[Any], shape: tuple, side: int) -> Any:
     if shape == () and KIND[type(items[0])] != 2:
         return items[0]
     inner = np.shape(plain(items[0]))
+    if 0 in shape:
+        return np.zeros((*shape, *inner) if side == 0 else (*inner, *shape))
     axis = 0 if side == 0 else len(inner)
     stacked = call(np.stack, [call(np.asarray, item) for item in items], axis=axis)
     return call(np.reshape, stacked, (*shape, *inner) if side == 0 else (*inner, *shape))
 
 
-def from_columns(push: Callable, values: list[Any], which: int) -> Any:
+def from_columns(push: Callable, values: list[Any], which: int, y: Any) -> Any:
     """The block of one argument: the structure of y, in it the structure of the argument."""
     value = values[which]
+    shown = map_tree(lambda leaf: np.zeros(np.shape(plain(leaf))) if _is_real_leaf(leaf) else None, y)
     columns = {}
     for path, leaf in _places(value):
         tangents = [None] * len(values)
@@ -106,9 +155,9 @@ def from_columns(push: Callable, values: list[Any], which: int) -> Any:
         for unit in _units(leaf):
             tangents[which] = _with(value, path, unit)
             columns[path].append(push(tuple(tangents)))
+        columns[path] = columns[path] or [shown]
     if list(columns) == [()]:
         return _stacked(columns[()], np.shape(plain(value)), 1)
-    first = next(iter(columns.values()))[0]
 
     def outer(tree: Any, path: tuple) -> Any:
         kids = children(tree)
@@ -116,7 +165,7 @@ def from_columns(push: Callable, values: list[Any], which: int) -> Any:
             return rebuilt(tree, [outer(child, (*path, key)) for key, child in kids])
         return map_paths(value, lambda inner, leaf: _stacked(
             [_at(column, path) for column in columns[inner]], np.shape(plain(leaf)), 1) if inner in columns else None)
-    return outer(first, ())
+    return outer(shown, ())
 
 
 def _at(tree: Any, path: tuple) -> Any:

@@ -1,0 +1,167 @@
+"""How a function is called once for many values of its arguments: batching rules, beside the derivative rules.
+
+A rule takes the pass (`transad.passes.batch`) and the call, and gives the call with a leading axis for what varies.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from transad.nodes import gast
+from transad.passes.shapes import ELEMENTWISE
+from transad.passes.specialise.values import NotTyped
+from transad.quote import Node, call, constant, expr, index, name, rebuilt, show, slice_, tuple_
+
+__all__ = ["FILLED", "RULES", "Part", "batching", "stretched"]
+
+
+@dataclass
+class Part:
+    """An expression, whether it has the leading axis, and its rank without it (None: not known)."""
+
+    node: Node
+    varies: bool
+    rank: int | None
+
+
+RULES: dict[str, Callable[[Any, Node], Part]] = {}
+FILLED = frozenset({"np.zeros", "np.empty", "np.ones", "np.full", "np.zeros_like", "np.empty_like", "np.ones_like"})
+_SCALARS = {"share_of_larger", "share_of_sum", "quotient", "digamma"}       # these compare: they are for numbers
+_OF_MATH = {"atan2": "arctan2", "pow": "power", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh",
+            "acosh": "arccosh", "atanh": "arctanh"}
+
+
+def batching(*functions: str) -> Callable[[Callable[[Any, Node], Part]], Callable[[Any, Node], Part]]:
+    """Declare the rule of functions, by the names that the normal form gives them."""
+    def declare(rule: Callable[[Any, Node], Part]) -> Callable[[Any, Node], Part]:
+        RULES.update(dict.fromkeys(functions, rule))
+        return rule
+    return declare
+
+
+def stretched(part: Part, rank: int) -> Node:
+    """A value that varies, with axes of length one between the leading one and its own, up to a rank."""
+    missing = rank - (part.rank or 0)
+    if not part.varies or missing <= 0:
+        return part.node
+    return index(part.node, [slice_(None, None), *[constant(None)] * missing])
+
+
+@batching(*(ELEMENTWISE - _SCALARS), "np.isnan", "np.isinf", "np.isfinite", "np.logical_not", "np.logical_and",
+          "np.logical_or", "np.logical_xor", "np.floor", "np.ceil", "np.trunc", "np.rint", "np.cbrt", "np.deg2rad",
+          "np.rad2deg", "np.arcsinh", "np.arccosh", "np.arctanh", "np.copysign", "np.fmod", "np.clip", "np.mod")
+def _(batch: Any, e: Node) -> Part:
+    if e.keywords:
+        raise NotTyped(f"{show(e.func)} with keywords")
+    return batch.elementwise(e, ["args"] * len(e.args), list(e.args))
+
+
+@batching(*(f"math.{f}" for f in ("exp expm1 log log1p log2 log10 sqrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
+                                  "acosh atanh fabs hypot pow fmod copysign").split()), "abs", "float")
+def _(batch: Any, e: Node) -> Part:
+    """Functions of one number become NumPy's."""
+    if not any(batch.value(a).varies for a in e.args):
+        return batch.each(e)
+    label = show(e.func).removeprefix("math.")
+    new = name("np." + {"float": "float64"}.get(label, _OF_MATH.get(label, label)))
+    return batch.elementwise(rebuilt(e, {"func": new}), ["args"] * len(e.args), list(e.args))
+
+
+@batching("min", "max")
+def _(batch: Any, e: Node) -> Part:
+    if not any(batch.value(a).varies for a in e.args):
+        return batch.each(e)
+    if len(e.args) != 2:
+        raise NotTyped(f"{show(e.func)} of more than two")
+    return batch.elementwise(rebuilt(e, {"func": name(f"np.{show(e.func)}imum")}), ["args"] * 2, list(e.args))
+
+
+@batching("np.sum", "np.max", "np.min", "summed", "np.mean", "np.prod")
+def _(batch: Any, e: Node) -> Part:
+    """A reduction of a whole array leaves the leading axis."""
+    a = batch.value(e.args[0])
+    if not a.varies:
+        return Part(rebuilt(e, {"args": [a.node]}), False, 0)
+    if a.rank is None or e.keywords:
+        raise NotTyped(f"`{show(e)}`")
+    if not a.rank:
+        return a
+    axes = constant(1) if a.rank == 1 else tuple_([constant(k) for k in range(1, a.rank + 1)])
+    return Part(call(show(e.func) if show(e.func) != "summed" else "np.sum", a.node, axis=axes), True, 0)
+
+
+@batching("np.dot")
+def _(batch: Any, e: Node) -> Part:
+    a, b = (batch.value(x) for x in e.args)
+    ranks = (a.rank or 0, b.rank or 0)
+    rank = sum(ranks) - 2
+    if not (a.varies or b.varies) or not b.varies:
+        return Part(call("np.dot", a.node, b.node), a.varies, rank)
+    if not a.varies:
+        form = {(1, 1): "dot_(b, a)", (2, 1): "dot_(b, a.T)", (1, 2): "dot_(a, b)", (2, 2): "matmul_(a, b)"}
+    else:
+        form = {(1, 1): "einsum_('ij,ij->i', a, b)", (2, 1): "matmul_(a, b[:, :, None])[:, :, 0]",
+                (1, 2): "matmul_(a[:, None, :], b)[:, 0, :]", (2, 2): "matmul_(a, b)"}
+    if ranks not in form:
+        raise NotTyped(f"`{show(e)}`")
+    return Part(expr(form[ranks], a=a.node, b=b.node, dot_=name("np.dot"), matmul_=name("np.matmul"),
+                     einsum_=name("np.einsum")), True, rank)
+
+
+@batching("unbroadcast")
+def _(batch: Any, e: Node) -> Part:
+    g, like = (batch.value(a) for a in e.args)
+    if not (g.varies or like.varies):
+        return Part(rebuilt(e, {"args": [g.node, like.node]}), False, like.rank)
+    g = g if g.varies else Part(batch.repeated(g), True, g.rank)
+    if g.rank is not None and g.rank <= (like.rank or 0) and isinstance(e.args[0], gast.Name) and g.rank == 0:
+        return g
+    return Part(call("unbroadcast_lanes", g.node, like.node, constant(like.varies)), True,
+                None if g.rank is None else min(g.rank, like.rank or 0))
+
+
+@batching("gather")
+def _(batch: Any, e: Node) -> Part:
+    a, i = (batch.value(x) for x in e.args)
+    rank = (a.rank or 0) - 1 + (i.rank or 0)
+    if a.varies and i.varies:
+        return Part(call("each_lane", name("gather"), expr("(True, True)"), expr("()"), a.node, i.node), True, rank)
+    if a.varies:
+        return Part(index(a.node, [slice_(None, None), i.node]), True, rank)
+    return Part(rebuilt(e, {"args": [a.node, i.node]}), i.varies, rank)
+
+
+@batching("reshaped")
+def _(batch: Any, e: Node) -> Part:
+    a = batch.value(e.args[0])
+    dims = [batch.same(d) for d in e.args[1].elts]
+    if not a.varies:
+        return Part(rebuilt(e, {"args": [a.node, tuple_(dims)]}), False, len(dims))
+    return Part(call("reshaped", a.node, tuple_([name(batch.lanes), *dims])), True, len(dims))
+
+
+@batching("stretched", "filled")
+def _(batch: Any, e: Node) -> Part:
+    g, like = (batch.value(a) for a in e.args)
+    if not (g.varies or like.varies):
+        return Part(rebuilt(e, {"args": [g.node, like.node]}), False, like.rank)        # fresh, and of the shape of `like`
+    shape = expr("a.shape[1:]" if like.varies else "a.shape", a=like.node)
+    return Part(call("stretched_lanes", batch.repeated(g), shape), True, like.rank)
+
+
+@batching("np.linalg.inv", "np.linalg.cholesky", "np.linalg.eigvalsh", "np.linalg.det")
+def _(batch: Any, e: Node) -> Part:
+    """NumPy's own take any axes in front."""
+    a = batch.value(e.args[0])
+    rank = {"np.linalg.eigvalsh": 1, "np.linalg.det": 0}.get(show(e.func), 2)
+    return Part(rebuilt(e, {"args": [a.node]}), a.varies, rank)
+
+
+@batching("np.linalg.solve")
+def _(batch: Any, e: Node) -> Part:
+    a, b = (batch.value(x) for x in e.args)
+    if b.rank == 2 or not (b.varies or a.varies):
+        return Part(rebuilt(e, {"args": [a.node, b.node]}), a.varies or b.varies, b.rank)
+    right = b.node if b.varies else batch.repeated(b)
+    return Part(expr("solve_(a, b[:, :, None])[:, :, 0]", solve_=name("np.linalg.solve"), a=a.node, b=right), True, 1)

@@ -1,0 +1,53 @@
+"""What emitted code with a leading axis calls."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+HELPERS = ("each_lane", "repeated", "scatter_add_lanes", "stretched_lanes", "unbroadcast_lanes")
+
+
+def each_lane(function: Callable, varies: tuple, words: tuple, *values: Any) -> np.ndarray:
+    """A function without a batching rule: lane by lane. `varies`: which values have a lane each; the last values are those
+    of the keywords `words`."""
+    lanes = next(len(v) for v, lane in zip(values, varies, strict=True) if lane)
+    plain = len(values) - len(words)
+    out = []
+    for k in range(lanes):
+        here = [v[k] if lane else v for v, lane in zip(values, varies, strict=True)]
+        out.append(function(*here[:plain], **dict(zip(words, here[plain:], strict=True))))
+    return np.stack(out)
+
+
+def repeated(value: np.ndarray, lanes: int) -> np.ndarray:
+    """A value that all lanes have, in memory of their own."""
+    out = np.empty((lanes, *value.shape), value.dtype)
+    out[...] = value
+    return out
+
+
+def stretched_lanes(g: np.ndarray, shape: tuple) -> np.ndarray:
+    """A value at a shape to which it is broadcast, in fresh memory."""
+    out = np.empty((len(g), *shape), g.dtype)
+    out[...] = np.reshape(g, (len(g),) + (1,) * (len(shape) - g.ndim + 1) + g.shape[1:])
+    return out
+
+
+def unbroadcast_lanes(g: np.ndarray, like: np.ndarray, lane: bool) -> np.ndarray:
+    """The cotangents of an array from those of a result that it was broadcast to; `lane`: it has a leading axis too."""
+    shape = like.shape[1:] if lane else like.shape
+    if g.ndim - 1 > len(shape):
+        g = g.sum(axis=tuple(range(1, g.ndim - len(shape))))
+    inner = g.shape[1:]
+    axes = tuple(k + 1 for k, n in enumerate(inner) if shape[k + len(shape) - len(inner)] == 1 and n != 1)
+    if axes:
+        g = g.sum(axis=axes, keepdims=True)
+    missing = len(shape) - (g.ndim - 1)
+    return np.reshape(g, (len(g),) + (1,) * missing + g.shape[1:]) if missing else g
+
+
+def scatter_add_lanes(d_a: np.ndarray, index: np.ndarray, g: np.ndarray) -> None:
+    """The adjoint of a gather, with a leading axis."""
+    np.add.at(d_a, (slice(None), index), g)      # type: ignore[arg-type]
