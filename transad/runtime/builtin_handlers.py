@@ -326,16 +326,23 @@ def _vectorized(function: Any, args: tuple, kwargs: dict) -> Any:
               for a, s, r in zip(varied, shapes, ranks, strict=True)]
 
     def one(i: tuple) -> Any:
-        items = [load(a, i) for a in spread]
+        items = [_number_of_python(load(a, i)) if function.signature is None else load(a, i) for a in spread]
         given = dict(zip(places, items, strict=False))
         return call(function.pyfunc, *(given.get(k, a) for k, a in enumerate(args)),
                     **{**kwargs, **dict(zip(names, items[len(places):], strict=True))})
+    if function.otypes is None and function.signature is None and not function.cache and 0 not in shape:
+        one((0,) * len(shape))                          # NumPy calls it once more, to see what it gives
     results = [one(i) for i in np.ndindex(shape)]
     if results and isinstance(results[0], tuple):
         return tuple(_assembled([r[k] for r in results], shape, None) for k in range(len(results[0])))
     if not results:
         return function(*args, **kwargs)
     return _assembled(results, shape, function.otypes)
+
+
+def _number_of_python(v: Any) -> Any:
+    """An element as NumPy passes it on, by way of an array of objects."""
+    return call(float, v) if isinstance(v, np.floating) and not isinstance(v, np.longdouble) else v
 
 
 def _assembled(items: list, shape: tuple, otypes: Any) -> Any:

@@ -31,6 +31,7 @@ from transad.passes.specialise.values import (
     is_array,
     is_scalar,
 )
+from transad.passes.specialise.vectorised import Vectorised
 from transad.quote import Node
 from transad.rules.registry import find
 from transad.source import get_source
@@ -64,6 +65,8 @@ class Calls(Part):
             return self.call_value(function.function, [*function.args, *args], function.keywords | keywords, node, hint)
         if isinstance(function, Marked):
             return self.call_marked(function, args, keywords, node)
+        if isinstance(function, Vectorised):
+            return self.call_vectorised(function, args, keywords, node)
         if isinstance(function, Record):
             method = vars(function.cls).get("__call__")
             if isinstance(method, types.FunctionType):
@@ -95,6 +98,10 @@ class Calls(Part):
             return self.call_marked(marked, args, keywords, node)
         if f is fwddiff:
             return self.mark(args, keywords, node)
+        if f is np.vectorize:
+            return self.vectorise(args, keywords, node)
+        if isinstance(f, np.vectorize):
+            return self.call_vectorised(self.vectorised_object(f, node), args, keywords, node)
         wrapped = getattr(f, "__transad_function__", None)
         if isinstance(wrapped, types.FunctionType):
             return self.call_object(wrapped, args, keywords, node, hint)

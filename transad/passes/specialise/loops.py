@@ -171,6 +171,7 @@ class Loops(Iterators, Lists, Chosen):
             kind = join(old.kind, new.kind)
             if kind is None:
                 return _conflict(path)
+            self.widened += old.kind != new.kind
             slot = self.residual(frame, path, kind)
             value = old.expr
             if kind == Scalar("float64") and isinstance(value, gast.Constant) and type(value.value) is int:

@@ -21,6 +21,7 @@ from transad.passes.specialise.numpy_calls import NumpyCalls
 from transad.passes.specialise.recursion import Recursion, Registry
 from transad.passes.specialise.statements import Statements
 from transad.passes.specialise.values import UNKNOWN, Closure, Frame, NotTyped, Obj, Record, Tup, Undefined, Val
+from transad.passes.specialise.vectorised import VectorisedCalls
 from transad.quote import Node, constant, name, names_in, show
 from transad.source import get_source
 
@@ -28,7 +29,8 @@ _PLAIN = (str, bytes, type(None), type(Ellipsis), types.ModuleType, types.Functi
           types.MethodType, type, np.ufunc, np.dtype, enum.Enum)
 
 
-class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, Recursion, MarkedCalls):
+class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, Recursion, MarkedCalls,
+                  VectorisedCalls):
     """Runs the function on abstract values and emits the residual program as it goes."""
 
     def __init__(self, label: str) -> None:
@@ -52,6 +54,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
         self.rebinds = False        # nested functions may assign the variables of their callers
         self.parameter_of: dict[str, str] = {}
         self.sources: dict[Any, Any] = {}
+        self.widened = 0            # variables that hold an integer on one path and a float on another, so far
         self.marked = False         # whether calls of functions marked `fwddiff` take their form of their own
         self.recursive: Registry | None = None          # the recursive functions of the program; None refuses them
 
@@ -89,6 +92,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
             self.own.discard(path)
         slot = frame.slots[key]
         known = self.kinds.get(slot)
+        self.widened += known not in (None, kind)
         self.kinds[slot] = kind if known is None else (join(known, kind) or kind)
         return slot
 
@@ -219,6 +223,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
         kind = join(a.kind, b.kind)
         if kind is None:
             return _Conflict(path)
+        self.widened += a.kind != b.kind
         const = a.const if a.const is not UNKNOWN and a.const == b.const and type(a.const) is type(b.const) else UNKNOWN
         if same:
             return Val(a.expr, kind, const)
