@@ -123,3 +123,13 @@ def test_constant_exponents(exponent):
     x = np.array([0.7, 1.3, 2.0])
     check_grads(lambda v: {"y": v}["y"] ** exponent, (x,))
     assert grad(lambda v: np.sum({"y": v}["y"] ** exponent))(x.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_cotangent_that_is_a_list_of_an_array(order):
+    """Rules of functions of sequences return lists, also where an array was given; rules of users may."""
+    import math
+    own = transad.custom_rule(lambda v: float(np.sum(v * v)),
+                              lambda v: (float(np.sum(v * v)), lambda ct: ([2.0 * ct * t for t in v],)))
+    x = np.array([0.7, -1.2, 0.4])
+    check_grads(lambda v: math.dist(v[:2], v[1:]) + own(v) * v[0], (x,), order=order)

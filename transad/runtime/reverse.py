@@ -109,6 +109,8 @@ def fitted(c: Any, like: Any) -> Any:
         if found is not None:
             return found
         c = computed(c)
+    if isinstance(c, (list, tuple)):            # a rule's cotangent of a sequence that was given as an array
+        c = np.array(c)
     if np.ndim(c) and c.shape != like.shape:
         extra = np.ndim(c) - like.ndim
         if extra > 0:
