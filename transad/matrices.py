@@ -39,6 +39,8 @@ def jacfwd(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence
         from .runtime.jacobians import by_result
         from .sweeps import columns
         chosen = selection.resolve(args, kwargs)
+        for which in chosen:
+            _check_differentiable(args[which] if isinstance(which, int) else kwargs[which], which)
         found = typed(function, args, kwargs, chosen, "columns") if chunk is None else None
         y, blocks = found or columns(function, args, kwargs, chosen, options)  # type: ignore[misc]
         return blocks[0] if selection.single else by_result(y, blocks)

@@ -127,7 +127,7 @@ def columns(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str
         from transad.runtime.forward import pushforward
         y, push = pushforward(function, args, kwargs, list(chosen), False)
     values = [args[c] if isinstance(c, int) else kwargs[c] for c in chosen]
-    return y, [from_columns(push, values, k) for k in range(len(chosen))]
+    return y, [from_columns(push, values, k, y) for k in range(len(chosen))]
 
 
 def directed(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str], along: Sequence[np.ndarray],
@@ -152,9 +152,10 @@ def gradients(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | s
     else:
         from transad.runtime.forward import pushforward
         y, push = pushforward(function, args, kwargs, list(chosen), has_aux)
-    if np.shape(y[0] if has_aux and isinstance(y, tuple) and y else y) != ():
+    out = y[0] if has_aux and isinstance(y, tuple) and y else y
+    if np.shape(out) != ():
         return y, []
-    return y, [_like(from_columns(push, values, k), v) for k, v in enumerate(values)]
+    return y, [_like(from_columns(push, values, k, out), v) for k, v in enumerate(values)]
 
 
 def _like(g: Any, value: Any) -> Any:

@@ -138,7 +138,7 @@ def _stacked(items: list[Any], shape: tuple, side: int) -> Any:
         return items[0]
     inner = np.shape(plain(items[0]))
     if 0 in shape:
-        return np.zeros((*shape, *inner) if side == 0 else (*inner, *shape))
+        return np.zeros((*shape, *inner) if side == 0 else (*inner, *shape), getattr(items[0], "dtype", np.float64))
     axis = 0 if side == 0 else len(inner)
     stacked = call(np.stack, [call(np.asarray, item) for item in items], axis=axis)
     return call(np.reshape, stacked, (*shape, *inner) if side == 0 else (*inner, *shape))
