@@ -28,8 +28,9 @@ def vmap(function: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
     out_axes  where the new axis of the results goes: an int, or a structure of ints that matches a prefix of the result
 
     `vmap(f)(*args)` takes positional arguments (keyword arguments are shared by all items). Items of an array are numbers
-    or arrays; results are numbers, arrays and structures of them, of one shape for all items. It is a loop over the items,
-    compiled and in threads where `transad.map` can do that, and it is differentiated by every verb.
+    or arrays; results are numbers, arrays and structures of them, of one shape for all items. It is one call of NumPy's
+    functions where the text of the function allows it, and else a loop over the items; large maps of numbers run compiled and
+    in threads where `transad.map` can do that. It is differentiated by every verb.
 
     Raises InvalidArgument where the arguments have different numbers of items, or none has an axis of items.
     """
@@ -37,8 +38,8 @@ def vmap(function: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
         raise InvalidArgument(f"vmap takes a function, not a {type(function).__name__}")
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        compiled = _compiled(function, args, kwargs, in_axes, out_axes)
-        return stacked_items(function, args, in_axes, out_axes, kwargs) if compiled is None else compiled[0]
+        found = _compiled(function, args, kwargs, in_axes, out_axes) or _in_one_call(function, args, kwargs, in_axes, out_axes)
+        return stacked_items(function, args, in_axes, out_axes, kwargs) if found is None else found[0]
     label = getattr(function, "__name__", type(function).__name__)
     mapped.__name__ = mapped.__qualname__ = f"vmap_{label}"
     mapped.__doc__ = f"vmap of {label}.\n\n{getattr(function, '__doc__', '') or ''}"
@@ -56,6 +57,34 @@ def stacked_items(function: Callable, args: tuple, in_axes: Any = 0, out_axes: A
     if not results:
         raise InvalidArgument("vmap over no items", instead="the shape of a result is not known without one")
     return _stacked(results, out_axes)
+
+
+def _in_one_call(function: Callable, args: tuple, kwargs: dict, in_axes: Any, out_axes: Any) -> tuple[Any] | None:
+    """The same by one call with an axis for the items, where the function is one that this can be done with."""
+    from transad.one_call import all_items
+    from transad.passes.specialise.values import NotTyped
+    axes = _per_argument(in_axes, args)
+    n = _count(args, axes)
+    if kwargs or n < 2:
+        return None
+    try:
+        results = all_items(function, args, axes, n)
+    except NotTyped:
+        return None
+    return (_placed(results, out_axes),)
+
+
+def _placed(tree: Any, axes: Any) -> Any:
+    """Results with the axis of the items in front, with that axis where it is wanted."""
+    from transad.runtime.calls import call
+    kids = children(tree)
+    if kids is not None:
+        return rebuilt(tree, [_placed(child, axis) for (_, child), axis in zip(kids, _below(axes, kids), strict=True)])
+    if tree is None:
+        return None
+    if axes is None:
+        raise InvalidArgument("out_axes=None", instead="give the place of the new axis, an int")
+    return tree if axes == 0 else call(np.moveaxis, tree, 0, axes)
 
 
 def _compiled(function: Callable, args: tuple, kwargs: dict, in_axes: Any, out_axes: Any) -> tuple[Any] | None:

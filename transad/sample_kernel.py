@@ -81,7 +81,7 @@ class SampleKernel:
     def __init__(self, f: types.FunctionType, arguments: Sequence[Shape], cells: Sequence[Shape], mapped: Sequence[bool],
                  wanted: Sequence[int], rows: Sequence[int] | None = None, strict: bool = False) -> None:
         slots = f.__code__.co_varnames[:f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
-        _refuse_mutation(f.__code__)
+        refuse_mutation(f.__code__)
         for w in wanted:
             if any(not k.real for k in leaf_kinds(arguments[w])):
                 raise NotTyped(f"the differentiated argument {slots[w]} holds integers or complex numbers")
@@ -187,11 +187,11 @@ class SampleKernel:
         return (self.fused or sample_text(*self.parts(fuse=False))).text
 
 
-def _refuse_mutation(code: types.CodeType) -> None:
+def refuse_mutation(code: types.CodeType) -> None:
     """Attributes that a function assigns would have to be seen by its caller."""
     import dis
     if any(i.opname in ("STORE_ATTR", "DELETE_ATTR") for i in dis.get_instructions(code)):
         raise NotTyped("an attribute is assigned")
 
 
-__all__ = ["SampleKernel", "shape_of"]
+__all__ = ["SampleKernel", "refuse_mutation", "shape_of"]

@@ -60,12 +60,15 @@ def _(batch: Any, e: Node) -> Part:
 @batching(*(f"math.{f}" for f in ("exp expm1 log log1p log2 log10 sqrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
                                   "acosh atanh fabs hypot pow fmod copysign").split()), "abs", "float")
 def _(batch: Any, e: Node) -> Part:
-    """Functions of one number become NumPy's."""
+    """Functions of one number become NumPy's; where those give what is not finite, the others may raise."""
     if not any(batch.value(a).varies for a in e.args):
         return batch.each(e)
     label = show(e.func).removeprefix("math.")
     new = name("np." + {"float": "float64"}.get(label, _OF_MATH.get(label, label)))
-    return batch.elementwise(rebuilt(e, {"func": new}), ["args"] * len(e.args), list(e.args))
+    made = batch.elementwise(rebuilt(e, {"func": new}), ["args"] * len(e.args), list(e.args))
+    if show(e.func).startswith("math."):
+        made.node = call("checked_math", new, e.func, *made.node.args)
+    return made
 
 
 @batching("min", "max")
@@ -77,18 +80,41 @@ def _(batch: Any, e: Node) -> Part:
     return batch.elementwise(rebuilt(e, {"func": name(f"np.{show(e.func)}imum")}), ["args"] * 2, list(e.args))
 
 
-@batching("np.sum", "np.max", "np.min", "summed", "np.mean", "np.prod")
+_ALONG = {f"np.{f}" for f in "cumsum cumprod sort argsort".split()}        # these keep the axis that they go along
+
+
+@batching("summed", *(f"np.{f}" for f in "sum max min amax amin mean prod std var any all argmax argmin".split()), *_ALONG)
 def _(batch: Any, e: Node) -> Part:
-    """A reduction of a whole array leaves the leading axis."""
+    """A reduction of a whole array leaves the leading axis, one along an axis goes along the next."""
     a = batch.value(e.args[0])
-    if not a.varies:
-        return Part(rebuilt(e, {"args": [a.node]}), False, 0)
-    if a.rank is None or e.keywords:
+    words = {k.arg: k.value for k in e.keywords}
+    axis = words.pop("axis", e.args[1] if len(e.args) > 1 else constant(None))
+    keep = words.pop("keepdims", constant(False))
+    axes = axis.elts if isinstance(axis, gast.Tuple) else [axis]
+    known = [literal(x) for x in axes]
+    if a.rank is None or len(e.args) > 2 or None in known or not isinstance(keep, gast.Constant) or (a.varies and words):
         raise NotTyped(f"`{show(e)}`")
+    rank = a.rank if show(e.func) in _ALONG or keep.value else 0 if known == [()] else a.rank - len(known)
+    if not a.varies:
+        return Part(rebuilt(e, {"args": [a.node, *e.args[1:]]}), False, rank)
     if not a.rank:
         return a
-    axes = constant(1) if a.rank == 1 else tuple_([constant(k) for k in range(1, a.rank + 1)])
-    return Part(call(show(e.func) if show(e.func) != "summed" else "np.sum", a.node, axis=axes), True, 0)
+    if known == [()] and (show(e.func) in _ALONG or keep.value or show(e.func).startswith("np.arg")) and a.rank > 1:
+        raise NotTyped(f"`{show(e)}` of an item")
+    new = [k % a.rank + 1 for k in known] if known != [()] else list(range(1, a.rank + 1))      # type: ignore[operator]
+    axis = constant(new[0]) if len(new) == 1 else tuple_([constant(k) for k in new])
+    label = "np.sum" if show(e.func) == "summed" else show(e.func)
+    made = call(label, a.node, axis=axis, keepdims=keep) if keep.value else call(label, a.node, axis=axis)
+    return Part(made, True, rank)
+
+
+def literal(e: Node) -> Any:
+    """An axis: an int, () for None, and None for what is not known."""
+    if isinstance(e, gast.UnaryOp) and isinstance(e.op, gast.USub) and isinstance(e.operand, gast.Constant):
+        return -e.operand.value
+    if not isinstance(e, gast.Constant) or isinstance(e.value, bool | str):
+        return None
+    return () if e.value is None else e.value
 
 
 @batching("np.dot")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-HELPERS = ("each_lane", "repeated", "scatter_add_lanes", "stretched_lanes", "unbroadcast_lanes")
+HELPERS = ("checked_math", "each_lane", "repeated", "scatter_add_lanes", "stretched_lanes", "unbroadcast_lanes")
 
 
 def each_lane(function: Callable, varies: tuple, words: tuple, *values: Any) -> np.ndarray:
@@ -19,6 +19,16 @@ def each_lane(function: Callable, varies: tuple, words: tuple, *values: Any) -> 
         here = [v[k] if lane else v for v, lane in zip(values, varies, strict=True)]
         out.append(function(*here[:plain], **dict(zip(words, here[plain:], strict=True))))
     return np.stack(out)
+
+
+def checked_math(function: Callable, of_number: Callable, *values: Any) -> np.ndarray:
+    """A function of `math` for many numbers; it raises what the function of one number raises."""
+    with np.errstate(all="ignore"):
+        out = function(*values)
+    if not np.all(np.isfinite(out)):
+        for row in np.broadcast(*values):
+            of_number(*row)
+    return out
 
 
 def repeated(value: np.ndarray, lanes: int) -> np.ndarray:

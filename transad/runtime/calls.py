@@ -141,7 +141,7 @@ def call_rewritten(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 _DIFFERENTIATED_AGAIN = ("transad.rules.", "transad.implicit", "transad.runtime.rule_parts",
                          "transad.runtime.reverse", "transad.runtime.adjoints",
                          "transad.runtime.backward", "transad.runtime.tangents", "transad.runtime.typed",
-                         "transad.runtime.kernels", "transad_generated_")
+                         "transad.runtime.kernels", "transad.runtime.batch", "transad_generated_")
 _LIBRARY = tuple({sysconfig.get_path("stdlib") + "/", *(
     (sys.modules[m].__file__ or "").rsplit("/", 1)[0] + "/" for m in ("numpy",))})
 _PACKAGES = ("/site-packages/numpy/", "/site-packages/scipy/", "/site-packages/numba/", "/site-packages/matplotlib/",
