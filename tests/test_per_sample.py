@@ -230,3 +230,17 @@ def test_composes_with_grad():
     w = b1[:4].copy()
     expected = sum(-2 * np.cos(x @ w) * np.sin(x @ w) * (x @ x) * x for x in X[:5])
     np.testing.assert_allclose(transad.grad(penalty)(w), expected, rtol=1e-10)
+
+
+def extremes(w, x):
+    z = w * x
+    return np.max(z) + np.min(z) * 2 + np.max(np.outer(z, z))
+
+
+def test_extremes_of_what_is_not_finite_and_of_nothing():
+    S = X[:5].copy()
+    S[2, 1], S[3, 0] = np.nan, np.inf
+    grads = check(extremes, (b1[:4], S), 0)
+    assert np.isnan(grads[2]).all() and np.isinf(grads[3]).all()
+    with pytest.raises(ValueError, match="zero-size"):
+        transad.per_sample_grad(extremes)(b1[:0], S[:, :0])

@@ -163,7 +163,8 @@ class SampleKernel:
             for p, shape in zip(self.pair.parameters, shapes, strict=True):
                 item = shape if p not in self.mapped else shape[1:]
                 space[p] = types.SimpleNamespace(shape=item)
-            known = self.fits[shapes] = all(eval(a, {}, space) == eval(b, {}, space) for a, b in self.fused.equal)
+            known = self.fits[shapes] = all(eval(a, {}, space) == eval(b, {}, space) for a, b in self.fused.equal) and all(
+                eval(d, {}, space) for d in self.fused.filled)
         return known
 
     def compiled(self, fused: bool) -> Loop:

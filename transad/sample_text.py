@@ -37,6 +37,7 @@ class SampleText:
     left: int = 0
     rows: list[str] = field(default_factory=list)
     vector: list[str] = field(default_factory=list)         # functions that it calls as `vector_...`
+    filled: list[str] = field(default_factory=list)         # lengths that must not be zero
 
 
 def sample_text(pair: Pair, wanted: list[str], mapped: set[str], fuse: bool) -> SampleText:
@@ -227,7 +228,7 @@ class _Sample:
                      f"        {call}({share})")
         functions.append((f"{label}_threads", frozenset({"threaded"})))
         return SampleText("\n\n\n".join(parts) + "\n", call, f"{label}_threads", functions, loops.equal, self.fuse,
-                          loops.whole, list(self.rows.values()), sorted(loops.used))
+                          loops.whole, list(self.rows.values()), sorted(loops.used), sorted(loops.filled_axes))
 
 
 def _dtype(dtype: str) -> str:

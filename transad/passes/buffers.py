@@ -47,6 +47,7 @@ class Buffers(Shapes):
         self.whole = 0                  # array statements that stay, and may raise
         self.vector: frozenset[str] = frozenset()      # functions with a form for several numbers at a time
         self.used: set[str] = set()
+        self.filled_axes: set[str] = set()      # lengths that must not be zero
 
     def block(self, block: Block) -> Block:
         """The block with loops."""
@@ -321,6 +322,8 @@ class Buffers(Shapes):
             return parts[0]
         if label == "np.where":
             return expr("a if c else b", c=parts[0], a=parts[1], b=parts[2])
+        if label == "keep_zero" and isinstance(parts[0], gast.Name | gast.Subscript):
+            return expr("0.0 if d == 0.0 else d * p", d=parts[0], p=parts[1])
         short = label.removeprefix("np.")
         if short in self.vector and label != short:
             self.used.add(short)
@@ -344,6 +347,8 @@ class Buffers(Shapes):
             return e
         if isinstance(e, gast.Call) and show(e.func) in _REDUCED and len(e.args) == 1 and not e.keywords:
             return self.total(e.args[0], before)
+        if isinstance(e, gast.Call) and show(e.func) in ("np.max", "np.min") and len(e.args) == 1 and not e.keywords:
+            return self.extreme(e, before)
         if isinstance(e, gast.Call) and show(e.func) == "np.dot" and all(len(self.shape(a) or ()) == 1 for a in e.args):
             return self.total(expr("a * b", a=e.args[0], b=e.args[1]), before)
         if isinstance(e, gast.BinOp):
@@ -353,6 +358,20 @@ class Buffers(Shapes):
         if isinstance(e, gast.Call) and all(self.shape(a) == () for a in e.args):
             return rebuilt(e, {"args": [self.scalar(a, before) for a in e.args]})
         return e
+
+    def extreme(self, e: Node, before: Block) -> Node:
+        """The largest entry, or the smallest; NaN where there is one."""
+        shape = self.shape(e.args[0])
+        if not shape:
+            raise Leave
+        m, v = self.names.fresh("m"), self.names.fresh("v")
+        self.scalars |= {m, v}
+        self.filled_axes |= {d for d in shape if d != ONE}
+        first = self.element(e.args[0], [constant(0)] * len(shape), before)
+        better = expr("v > m or v != v" if show(e.func) == "np.max" else "v < m or v != v", v=name(v), m=name(m))
+        loops = self.nest(shape, lambda idx: [Let(v, self.element(e.args[0], idx, before)), If(better, [Let(m, name(v))], [])])
+        before += [Let(m, first), *loops]
+        return name(m)
 
     def total(self, e: Node, before: Block) -> Node:
         shape = self.shape(e)
