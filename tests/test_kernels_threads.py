@@ -89,6 +89,26 @@ same.append(np.allclose(rows.ravel(), transad.grad(programs.captured_number, pat
 print("same", len(same), all(same))
 """
 
+INTERRUPT = """
+import os, signal, threading, time
+import numpy as np, transad
+from tests import kernel_programs as programs
+gradient = transad.value_and_grad(programs.data_dependent_exit, (0, 1), jit=True)
+xs = np.tile(programs.XS, 500)
+expected = gradient(xs, 1.4)[1][1]
+began, calls = time.monotonic(), 0
+try:
+    while time.monotonic() < began + 60.0:
+        gradient(xs, 1.4)
+        calls += 1
+        if calls == 2:
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    print("never")
+except KeyboardInterrupt:
+    soon = time.monotonic() < began + 30.0
+    print("interrupted after some", calls >= 2, "soon", soon, "same", gradient(xs, 1.4)[1][1] == expected)
+"""
+
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess:
     path = os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")])
@@ -121,3 +141,13 @@ def test_numba_without_its_compiler():
     """NUMBA_DISABLE_JIT=1 runs the same text by Python, as Numba's users expect."""
     done = run(WITHOUT_COMPILER, NUMBA_DISABLE_JIT="1")
     assert done.stdout.strip() == "same 16 True", done.stdout + done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+@pytest.mark.parametrize("layer", ["omp", "workqueue"])
+def test_interrupted_between_kernels(layer):
+    """Ctrl-C ends a loop over gradients, and the next gradient is right."""
+    done = run(INTERRUPT, NUMBA_THREADING_LAYER=layer, NUMBA_NUM_THREADS="2")
+    if "No threading layer" in done.stderr:
+        pytest.skip(f"{layer} is not installed")
+    assert done.stdout.strip() == "interrupted after some True soon True same True", done.stdout + done.stderr

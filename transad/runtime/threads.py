@@ -104,12 +104,18 @@ class limited:
 
 
 def guarded(call: Callable[..., Any], threads: int | None = None) -> Callable[..., Any]:
-    """The call of compiled code that may run maps by threads, made safe for the library that runs them."""
+    """The call of compiled code that may run maps by threads, made safe for the library that runs them, and for Ctrl-C:
+    Numba runs Python's handlers while it makes the results, and does not look whether they raised."""
     def run(*args: Any) -> Any:
-        if threads is not None or _forked:
-            with limited(threads):
-                return run_safely(*args)
-        return run_safely(*args)
+        try:
+            if threads is not None or _forked:
+                with limited(threads):
+                    return run_safely(*args)
+            return run_safely(*args)
+        except SystemError as problem:
+            if isinstance(problem.__cause__, KeyboardInterrupt):
+                raise problem.__cause__ from None
+            raise
 
     def run_safely(*args: Any) -> Any:
         if started[0] == "":
