@@ -11,6 +11,7 @@ from .. import pool
 from ..rules import load
 from .calls import call, call_rewritten
 from .inputs import Tracked, refuse_shared_writes, returned, track
+from .leaks import held_by_others, references
 from .memory import materialise
 from .sweep import Sweep, live, pop, push
 
@@ -72,6 +73,7 @@ def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int],
         if captured is not None:
             function, more = captured.enter(sweep)
             places += more
+        before = references(sweep)
         y = call(function, *args_in, **kwargs_in)
         if isinstance(y, types.GeneratorType):
             y = list(y)
@@ -87,8 +89,8 @@ def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int],
     for each in tracked:
         each.carry_over()
     if not once:
-        _keep_what_others_may_write(sweep)
         settled()
+        _keep_what_others_may_write(sweep, before)
     result = returned(sweep, y)
     return result, Back(sweep, y, places, once), y
 
@@ -99,7 +101,8 @@ def settled() -> None:
         pool.settle()
 
 
-def _keep_what_others_may_write(sweep: Sweep) -> None:
-    """Copy saved values out of memory that was not made in this run (captured arrays, globals)."""
-    for key in [k for k in sweep.handles if k not in sweep.made]:
+def _keep_what_others_may_write(sweep: Sweep, before: dict[int, int]) -> None:
+    """Copy saved values out of memory that was not made in this run (captured arrays, globals), or that it has left behind."""
+    left = [] if live() else held_by_others(sweep, before)
+    for key in [*(k for k in sweep.handles if k not in sweep.made), *left]:
         materialise(sweep.handles.pop(key), sweep.depth)
