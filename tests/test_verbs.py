@@ -8,6 +8,7 @@ import pytest
 
 import transad as ta
 from transad.errors import TransadError
+from transad.runtime.memory import laid_out_alike
 
 V = np.array([1.0, 2.0])
 
@@ -62,3 +63,67 @@ def test_blocks_of_several_arguments() -> None:
 def test_what_has_no_meaning_is_refused(refused: Any) -> None:
     with pytest.raises(TransadError):
         refused()
+
+
+ROWS = np.arange(12.0).reshape(4, 3)
+LAYOUTS = {"rows": np.arange(6.0).reshape(2, 3), "columns": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+           "gaps": ROWS[::2], "gaps turned": ROWS[::2].T, "backwards": ROWS[:2, ::-1]}
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_layout_of_an_argument_is_kept(order: Any, layout: str) -> None:
+    def f(a: Any) -> Any:
+        return np.sum(np.ravel(a, order=order) ** 2 * np.arange(6.0))
+    a = LAYOUTS[layout]
+    y, g = ta.value_and_grad(f)(a)
+    assert y == f(a) and np.array_equal(np.ravel(g, "C"), 2 * np.ravel(a, "C") * _weights(a, order))
+    ta.check_grads(f, (a,))
+
+
+def _weights(a: Any, order: Any) -> Any:
+    """The weight of each element of `a`, row by row."""
+    places = np.empty(6)
+    numbers = laid_out_alike(a)
+    numbers[...] = np.arange(6.0).reshape(a.shape)
+    places[np.ravel(numbers, order=order).astype(int)] = np.arange(6.0)
+    return places
+
+
+Z = np.array([1.0 + 2.0j, 2.0 - 1.0j])
+
+
+@pytest.mark.parametrize("verb", [ta.jacfwd, ta.jacrev, ta.jacobian])
+def test_jacobians_of_complex_functions(verb: Any) -> None:
+    assert np.array_equal(verb(lambda z: z * z)(Z), np.diag(2.0 * Z))
+    assert np.array_equal(verb(lambda x: x * (1.0 + 2.0j))(V), np.eye(2) * (1.0 + 2.0j))
+    assert np.array_equal(verb(lambda z: np.abs(z) ** 2)(Z), np.diag(2.0 * np.conj(Z)))
+    assert verb(lambda z: z * z)(2j) == 4j
+    with pytest.raises(TransadError, match="holomorphic"):
+        verb(np.conj)(Z)
+
+
+def test_forward_gradients_of_complex_arguments() -> None:
+    assert ta.grad(lambda z: abs(z) ** 2, mode="forward")(1 + 2j) == 2 - 4j
+    assert np.array_equal(ta.grad(lambda z: np.sum(np.abs(z) ** 2), mode="forward")(Z), 2.0 * np.conj(Z))
+
+
+@pytest.mark.parametrize("refused", [
+    lambda: ta.linearize(lambda x: x * 2, V)[1](V, 2.0), lambda: ta.linearize(lambda x: x * 2, V)[1](np.ones(1)),
+    lambda: ta.hvp(lambda x: x * x, (1.0,), ()), lambda: ta.hvp(lambda x: np.sum(x * x), (V,), (np.ones(1),)),
+    lambda: ta.jvp(lambda x: x * 2, (1.0,), (V,))])
+def test_tangents_that_do_not_fit_are_refused(refused: Any) -> None:
+    with pytest.raises(TransadError):
+        refused()
+
+
+@pytest.mark.parametrize("verb", [ta.jacrev, ta.jacfwd, ta.jacobian])
+def test_the_rows_and_columns_of_a_jacobian_share_one_run(verb: Any) -> None:
+    runs = []
+
+    def f(v: Any) -> Any:
+        runs.append(None)
+        return {"out": np.cumsum(v * v)}
+    found = verb(f)(np.arange(1.0, 13.0))["out"]
+    assert np.array_equal(found, np.tril(np.ones((12, 12))) * 2 * np.arange(1.0, 13.0))
+    assert len(runs) == 1

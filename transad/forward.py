@@ -138,6 +138,8 @@ def _flat_tangent(shape: Shape, tangent: Any, leaves: list[Any], which: Any = ""
         if shape.kind == "leaf":
             value = next(rest)
             if not isinstance(shape.leaf, Array):
+                if t is not None and np.shape(t) != ():
+                    raise InvalidArgument(f"the tangent of argument {which!r} has shape {np.shape(t)}, the argument is a number")
                 return [0.0 if t is None else float(t)]
             if t is not None and np.shape(t) != value.shape:
                 raise InvalidArgument(f"the tangent of argument {which!r} has shape {np.shape(t)}, the argument "
@@ -287,7 +289,12 @@ def linearize(function: Callable, *primals: Any) -> tuple[Any, Callable]:
         from transad.runtime.forward import pushforward as recorded
         found = recorded(function, primals, {}, None, False)
     y, push_ = found
-    return y, lambda *tangents: push_(tangents)
+
+    def push(*tangents: Any) -> Any:
+        if len(tangents) != len(primals):
+            raise InvalidArgument(f"linearize was given {len(primals)} primals, its map {len(tangents)} tangents")
+        return push_(tangents)
+    return y, push
 
 
 def forward_text(function: Any, args: tuple, chosen: Sequence[int | str] | None = None, kwargs: dict | None = None,

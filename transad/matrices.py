@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .api import Argnums, _check_differentiable, _Derivative, _Selection, _split, grad, jvp, run_pullback, value_and_grad
+from .errors import InvalidArgument
 
 __all__ = ["hessian", "hvp", "jacfwd", "jacobian", "jacrev", "value_and_jacobian", "value_grad_and_hessian"]
 
@@ -152,6 +153,8 @@ def value_grad_and_hessian(function: Callable, argnums: Argnums = 0, *, argnames
 def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian times `tangents`: the derivative of the gradient (of all primals) in that direction."""
     numbers = tuple(range(len(primals)))
+    if len(primals) != len(tangents):
+        raise InvalidArgument(f"hvp got {len(primals)} primals and {len(tangents)} tangents")
     from .forward import hvp as typed
     found = typed(function, tuple(primals), tuple(tangents))
     if found is not None:

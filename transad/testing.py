@@ -11,6 +11,7 @@ from .api import grad, jvp, pullback
 from .errors import InvalidArgument
 from .function import differentiable
 from .matrices import hvp
+from .runtime.memory import laid_out_alike
 from .tree import children, leaves_of, map_tree, rebuilt
 
 __all__ = ["check_grads"]
@@ -110,8 +111,11 @@ def _moved(value: Any, direction: Any, size: float) -> Any:
     if parts is None:
         if direction is None:
             return value
-        return (value + size * direction).astype(value.dtype) if isinstance(value, np.ndarray) else \
-            value + type(value)(size) * direction
+        if not isinstance(value, np.ndarray):
+            return value + type(value)(size) * direction
+        moved = laid_out_alike(value)
+        moved[...] = value + size * direction
+        return moved
     other = dict(children(direction) or [])
     return rebuilt(value, [_moved(child, other.get(key), size) for key, child in parts])
 

@@ -15,7 +15,7 @@ from ..tree import children, is_number, leaves_of, rebuilt
 from .activity import lower
 from .apply import filler
 from .indexing import write
-from .memory import copy_below
+from .memory import copy_below, root_of
 from .sweep import Sweep, live
 from .var import KIND, VARS, make_var
 
@@ -35,7 +35,7 @@ class Tracked:
         """Do to the caller's objects what the function did to their tracked copies."""
         for original, tracked, before in self._own:
             if isinstance(tracked, np.ndarray):
-                if id(tracked) in self.sweep.written:
+                if id(root_of(tracked)) in self.sweep.written:
                     write(tracked, original, Ellipsis)
             else:
                 self._carry_container(original, tracked, before)
@@ -66,7 +66,7 @@ def refuse_shared_writes(tracked: list[Tracked], others: Any) -> None:
     """Arguments enter as copies; that is not what the program does where one is written that another one sees."""
     arrays = [(own[0], own[1]) for t in tracked for own in t._own if isinstance(own[1], np.ndarray)]
     for original, copy in arrays:
-        if id(copy) not in tracked[0].sweep.written:
+        if id(root_of(copy)) not in tracked[0].sweep.written:
             continue
         seen = [o for o, c in arrays if c is not copy] + [o for o in leaves_of(others) if isinstance(o, np.ndarray)]
         if any(np.shares_memory(original, o) for o in seen):
@@ -132,11 +132,12 @@ def _enter_leaf(sweep: Sweep, leaf: Any, integers: bool) -> tuple[Any, Any]:
     if not _is_active_leaf(leaf, integers):
         return leaf, None
     if KIND[type(leaf)] == 2:
-        copy = copy_below(leaf, sweep.depth)
+        copy = copy_below(leaf, sweep.depth, True)
+        memory = root_of(copy)
         if not leaf.flags.writeable:
             copy.flags.writeable = False
-        sweep.roots[id(copy)] = copy
-        sweep.made.add(id(copy))
+        sweep.roots[id(memory)] = memory
+        sweep.made.add(id(memory))
         return copy, copy
     sweep.tape.append((None, None, filler))
     var = make_var(sweep, len(sweep.tape) - 1, leaf)
@@ -151,7 +152,6 @@ def returned(sweep: Sweep, value: Any) -> Any:
         if type(part) in VARS:
             return lower(part, sweep.depth, live())
         if KIND[type(part)] == 2:
-            from .memory import root_of
             if id(part) not in memo:
                 inside = id(root_of(part)) in sweep.roots
                 memo[id(part)] = copy_below(part, sweep.depth) if inside else part

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgument
+from ..errors import InvalidArgument, Unsupported
 from ..tree import children, is_number, leaves_of, map_tree, rebuilt
 from .calls import call
 from .var import KIND, plain
@@ -21,7 +21,7 @@ def _is_real_leaf(leaf: Any) -> bool:
 def _units(leaf: Any) -> list[Any]:
     """The unit vectors of a number or array."""
     if KIND[type(leaf)] != 2:
-        return [type(plain(leaf))(1) if isinstance(plain(leaf), np.inexact) else 1.0]
+        return [type(plain(leaf))(1) if isinstance(plain(leaf), complex | np.inexact) else 1.0]
     out = []
     for index in np.ndindex(leaf.shape):
         unit = np.zeros(leaf.shape, leaf.dtype if leaf.dtype.kind in "fc" else np.float64)
@@ -65,7 +65,7 @@ def from_rows(y: Any, back: Callable, order: list[int]) -> list[Any]:
     if not _places(y):
         raise InvalidArgument(f"the Jacobian of a result without numbers ({type(y).__name__})",
                               instead="return an array or a number")
-    rows = _at_once(y, back) or {path: [back(_with(y, path, unit)) for unit in _units(leaf)] for path, leaf in _places(y)}
+    rows = _at_once(y, back) or {path: [_row(y, back, path, unit) for unit in _units(leaf)] for path, leaf in _places(y)}
 
     def block(argument: int, tree: Any, path: tuple) -> Any:
         kids = children(tree)
@@ -82,6 +82,32 @@ def from_rows(y: Any, back: Callable, order: list[int]) -> list[Any]:
 
 
 _BLOCK = 256            # rows at a time
+
+
+def _row(y: Any, back: Callable, path: tuple, unit: Any) -> Any:
+    """The gradients of one number of the result. Of a complex one, the real part and the imaginary part have one each; it
+    depends on complex arguments as a holomorphic function does, or is refused."""
+    row = back(_with(y, path, unit))
+    if not np.iscomplexobj(unit):
+        return row
+    return [_joined(a, b, 1j, 1j) for a, b in zip(row, back(_with(y, path, -1j * unit)), strict=True)]
+
+
+def _joined(a: Any, b: Any, real: complex, turned: complex) -> Any:
+    """`a + real * b` where both are real; `a` where b is `-turned * a`, as of a holomorphic function."""
+    kids = children(a)
+    if kids is not None:
+        other = dict(children(b) or [])
+        return rebuilt(a, [_joined(part, other.get(key), real, turned) for key, part in kids])
+    if a is None or b is None:
+        return a
+    if not np.iscomplexobj(a):
+        return call(np.add, a, call(np.multiply, real, b))
+    off = np.abs(plain(b) + turned * plain(a))
+    if np.any(off > 1e3 * np.finfo(np.asarray(a).dtype).eps * (np.max(np.abs(a), initial=0.0) + np.max(np.abs(b), initial=0.0))):
+        raise Unsupported("the Jacobian of a complex result that is no holomorphic function of a complex argument",
+                          instead="give the real and the imaginary parts as separate arguments or results")
+    return a
 
 
 class _Rows:
@@ -154,7 +180,11 @@ def from_columns(push: Callable, values: list[Any], which: int, y: Any) -> Any:
         columns[path] = []
         for unit in _units(leaf):
             tangents[which] = _with(value, path, unit)
-            columns[path].append(push(tuple(tangents)))
+            column = push(tuple(tangents))
+            if np.iscomplexobj(unit):                # df/da - i df/db of real results, as in the gradient
+                tangents[which] = _with(value, path, 1j * unit)
+                column = _joined(column, push(tuple(tangents)), -1j, -1j)
+            columns[path].append(column)
         columns[path] = columns[path] or [shown]
     if list(columns) == [()]:
         return _stacked(columns[()], np.shape(plain(value)), 1)

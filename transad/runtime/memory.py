@@ -16,6 +16,7 @@ import numpy as np
 from .. import pool
 from ..deferred import Product, computed
 from ..errors import Unsupported
+from .strided import clear_overlap
 from .sweep import Sweep, live
 
 __all__ = ["Handle", "Shadows", "before_write", "is_active", "refuse_subclasses", "root_of", "save"]
@@ -96,21 +97,39 @@ def materialise(handles: list[Handle], depth: int) -> None:
         array = handle.value
         key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
         if key not in copies:
-            copies[key] = copy_below(array, depth)
+            copies[key] = copy_below(array, depth, True)
         handle.value = copies[key]
 
 
-def copy_below(array: np.ndarray, depth: int) -> np.ndarray:
-    """A copy, recorded in those of the outer `depth` sweeps in which `array` is active."""
+def laid_out_alike(array: np.ndarray) -> np.ndarray:
+    """A copy with the strides of `array`, gaps included: what `order="A"` means depends on them.
+
+    >>> laid_out_alike(np.arange(8.0)[::2]).strides
+    (16,)
+    """
+    flags, size = array.flags, array.itemsize
+    if flags.c_contiguous or flags.f_contiguous or any(s % size for s in array.strides) or clear_overlap(array):
+        return np.array(array, copy=True, order="K", subok=False)
+    low, high = np.lib.array_utils.byte_bounds(array)
+    flat = np.zeros((high - low) // size, array.dtype)
+    copy = np.ndarray(array.shape, array.dtype, flat, array.__array_interface__["data"][0] - low, array.strides)
+    copy[...] = array
+    return copy
+
+
+def copy_below(array: np.ndarray, depth: int, alike: bool = False) -> np.ndarray:
+    """A copy, recorded in those of the outer `depth` sweeps in which `array` is active; in memory of its own, unless it is
+    to be laid out `alike`."""
     from .adjoints import copied
-    copy = np.array(array, copy=True, order="K", subok=False)
+    copy = laid_out_alike(array) if alike else np.array(array, copy=True, order="K", subok=False)
+    memory = root_of(copy)
     root = None
     for sweep in live()[:depth]:
         if sweep.roots:
             root = root_of(array) if root is None else root
             if id(root) in sweep.roots:
-                sweep.roots[id(copy)] = copy
-                sweep.made.add(id(copy))
+                sweep.roots[id(memory)] = memory
+                sweep.made.add(id(memory))
                 sweep.tape.append((array, copy, copied))
     return copy
 
