@@ -240,7 +240,8 @@ def extremes(w, x):
 def test_extremes_of_what_is_not_finite_and_of_nothing():
     S = X[:5].copy()
     S[2, 1], S[3, 0] = np.nan, np.inf
-    grads = check(extremes, (b1[:4], S), 0)
-    assert np.isnan(grads[2]).all() and np.isinf(grads[3]).all()
+    with np.errstate(all="ignore"):
+        grads = check(extremes, (b1[:4], S), 0)
+    assert np.isnan(grads[2]).all() and not np.isfinite(grads[3]).any()
     with pytest.raises(ValueError, match="zero-size"):
         transad.per_sample_grad(extremes)(b1[:0], S[:, :0])

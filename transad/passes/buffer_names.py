@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from transad.ir import Block, For, If, Let, While, assigned
+from transad.ir import Block, For, If, Let, Statement, Store, While, assigned, expressions
 from transad.kinds import Array
 from transad.names import Names
 from transad.passes.reverse.assembly import _renamed
-from transad.quote import Node, name, substitute
+from transad.quote import Node, name, names_in, show, substitute
 
-__all__ = ["assigned_once", "one_name_each"]
+__all__ = ["assigned_once", "mentioned", "one_name_each", "only_as_shape"]
 
 
 def assigned_once(*blocks: Block) -> set[str]:
@@ -59,3 +59,14 @@ def one_name_each(forward: Block, rest: Block, results: list[Node], parameters: 
         else:
             out += _renamed([s], rename, use)
     return out, _renamed(rest, rename, use), [use(e) for e in results]
+
+
+def mentioned(s: Statement) -> set[str]:
+    """The names that a statement reads or stores into."""
+    found = {n for e in expressions(s) for n in names_in(e)} | set(getattr(s, "sources", []))
+    return found | ({s.array} if isinstance(s, Store) else set())
+
+
+def only_as_shape(e: Node, v: str) -> bool:
+    """Whether a name is only the second argument of `unbroadcast`, of which the shape counts."""
+    return (isinstance(e, gast.Call) and show(e.func) == "unbroadcast" and v not in names_in(e.args[0]))

@@ -24,6 +24,7 @@ from transad.ir import Block, For, If, Let, Statement, Store, While, expressions
 from transad.kinds import Array, Kind, Scalar
 from transad.names import Names
 from transad.nodes import gast
+from transad.passes.buffer_names import mentioned, only_as_shape
 from transad.passes.shapes import Shapes
 from transad.quote import Node, call, constant, expr, index, name, names_in, rebuilt, show
 
@@ -67,11 +68,11 @@ class Buffers(Shapes):
             if not (isinstance(s, Let) and self.is_birth(s)):
                 continue
             for at in range(k + 1, len(block)):
-                mentioned = any(s.name in _mentioned(x) for x in walk([block[at]]))
+                mentioned = any(s.name in mentioned(x) for x in walk([block[at]]))
                 if mentioned:
                     t = block[at]
                     if isinstance(t, Store) and t.array == s.name and not t.index and t.op == "+" and not any(
-                            s.name in names_in(e) and not _only_as_shape(e, s.name) for e in expressions(t)):
+                            s.name in names_in(e) and not only_as_shape(e, s.name) for e in expressions(t)):
                         found |= {k, at}
                     break
         return found
@@ -293,8 +294,8 @@ class Buffers(Shapes):
         if isinstance(e, gast.UnaryOp):
             return rebuilt(e, {"operand": self.element(e.operand, idx, before)})
         if isinstance(e, gast.Compare):
-            return rebuilt(e, {"left": self.element(e.left, idx, before),
-                               "comparators": [self.element(x, idx, before) for x in e.comparators]})
+            rest = [self.element(x, idx, before) for x in e.comparators]
+            return rebuilt(e, {"left": self.element(e.left, idx, before), "comparators": rest})
         if isinstance(e, gast.Call):
             return self.call_element(e, idx, before)
         raise Leave
@@ -389,16 +390,6 @@ class Buffers(Shapes):
 
 def _length(dim: str) -> Node:
     return expr(dim)
-
-
-def _mentioned(s: Statement) -> set[str]:
-    found = {n for e in expressions(s) for n in names_in(e)} | set(getattr(s, "sources", []))
-    return found | ({s.array} if isinstance(s, Store) else set())
-
-
-def _only_as_shape(e: Node, v: str) -> bool:
-    """Whether a name is only the second argument of `unbroadcast`, of which the shape counts."""
-    return (isinstance(e, gast.Call) and show(e.func) == "unbroadcast" and v not in names_in(e.args[0]))
 
 
 __all__ = ["Buffers", "Leave"]
