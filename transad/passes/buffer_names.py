@@ -6,6 +6,7 @@ from typing import Any
 from transad.ir import Block, For, If, Let, Statement, Store, While, assigned, expressions
 from transad.kinds import Array
 from transad.names import Names
+from transad.nodes import gast
 from transad.passes.reverse.assembly import _renamed
 from transad.quote import Node, name, names_in, show, substitute
 

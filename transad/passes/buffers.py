@@ -68,8 +68,8 @@ class Buffers(Shapes):
             if not (isinstance(s, Let) and self.is_birth(s)):
                 continue
             for at in range(k + 1, len(block)):
-                mentioned = any(s.name in mentioned(x) for x in walk([block[at]]))
-                if mentioned:
+                met = any(s.name in mentioned(x) for x in walk([block[at]]))
+                if met:
                     t = block[at]
                     if isinstance(t, Store) and t.array == s.name and not t.index and t.op == "+" and not any(
                             s.name in names_in(e) and not only_as_shape(e, s.name) for e in expressions(t)):
