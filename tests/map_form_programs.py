@@ -299,6 +299,77 @@ def columns_as_arrays(xs, a):
     return np.sum(us * vs)
 
 
+def folded_in_order(xs, a):
+    total, best = 1.0, -9.0
+    for y, x in zip(map(lambda e: wave(e, a), xs), xs):
+        if y > best:
+            best = y * x
+        total = 0.5 * total + y
+    return total * best
+
+
+def raising_fold(xs, a):
+    s = 0.0
+    for y in map(lambda e: wave(e, a), xs):
+        s = s * 0.5 + y
+        if s > 100.0:
+            raise ValueError("too much")
+    return s
+
+
+def filling_fold(xs, a):
+    out = np.zeros(len(xs))
+    level = 0.0
+    for i, y in enumerate(map(lambda e: wave(e, a), xs)):
+        level = 0.5 * level + y
+        out[i] = level * level
+    return np.sum(out * out)
+
+
+def histogram(xs, a):
+    h = np.zeros(5)
+    for y in map(lambda e: wave(e, a), xs):
+        h[int(abs(y) * 3.0) % 5] += y
+    return np.sum(h ** 2)
+
+
+def histogram_that_items_see(xs, a):
+    h = np.zeros(5)
+    g = h[1:]
+    for y in map(lambda e: wave(e, a) + g[0], xs):
+        h[int(abs(y) * 3.0) % 5] += y
+    return np.sum(h ** 2)
+
+
+def running_moments(xs, a):
+    n, mean, m2 = 0, 0.0, 0.0
+    for y in map(lambda e: wave(e, a), xs):
+        n += 1
+        d = y - mean
+        mean += d / n
+        m2 += d * (y - mean)
+    return mean + m2 / n
+
+
+def rows_accumulated(m, v):
+    acc = np.zeros(4)
+    for r in map(lambda r: np.sin(r * v), m):
+        acc += r
+    return np.sum(acc ** 2)
+
+
+def rows_summed(m, v):
+    return np.sum(sum(np.sin(r * v) for r in m) ** 2)
+
+
+def rows_summed_from(m, v):
+    return np.sum(sum((np.sin(r * v) for r in m), v) ** 2)
+
+
+def product_of_items(xs, a):
+    return math.prod(1.0 + 0.1 * wave(x, a) for x in xs)
+
+
 # -- iterables --------------------------------------------------------------------------------------------------------
 def enumerated(xs, a):
     return sum(wave(x, a) * i for i, x in enumerate(xs))
@@ -657,11 +728,13 @@ FORMS = [
         returns_from_its_loop, after_a_guard, in_both_arms, reassigned_between, triangle, named_in_a_test,
         list_of_filter, filter_of_map, none_pass, counted_tests, marking_items, all_of_filtered, any_stops, best_by_key,
         best_pair, best_or_default, starmapped, reduced, list_items, list_items_unpacked, columns_as_arrays,
-        stateful, stateful_nonlocal, appending, lazy, used_twice, writes_into_captured)],
+        folded_in_order, raising_fold, filling_fold, histogram, histogram_that_items_see, running_moments,
+        product_of_items, stateful, stateful_nonlocal, appending, lazy, used_twice, writes_into_captured)],
     *[(f, (X, W)) for f in (two_fors, two_fors_two_ifs, nested_comprehension, array_items_summed, array_items,
                             array_items_local, nested_maps, nested_lists, captured_whole, captured_gathered)],
     *[(f, (X, Y, 1.3)) for f in (zipped, zipped_enumerated, several, explicit_two, captured_by_index)],
-    *[(f, (M, V)) for f in (rows_of_matrix, rows_dot, rows_loop, prange_rows, explicit_rows)],
+    *[(f, (M, V)) for f in (rows_of_matrix, rows_dot, rows_loop, prange_rows, explicit_rows, rows_accumulated,
+                            rows_summed, rows_summed_from)],
     (three_levels, (X, W, 1.3)),
     (columns_of_matrix, (M, 0.7)),
     (list_of_arrays, (X[:4].copy(), Y[:5].copy(), V)),

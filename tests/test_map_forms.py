@@ -10,7 +10,7 @@ from transad import typed
 
 BY_PYTHON = {
     # items depend on those before
-    "under_for_product", "prange_product", "prange_max", "stateful", "stateful_nonlocal", "appending",
+    "stateful", "stateful_nonlocal", "appending", "histogram_that_items_see",
     # iterators that are used more than once, or item by item
     "lazy", "used_twice",
     # tests and items that see what others left
@@ -18,7 +18,7 @@ BY_PYTHON = {
     # the first item that decides ends the loop
     "under_any", "under_all", "all_of_filtered", "any_stops",
     # not compiled yet
-    "under_fsum", "array_items_summed", "vectorized", "vectorized_two",
+    "under_fsum", "vectorized", "vectorized_two",
     "explicit_gradients", "bound_method", "list_of_arrays", "writes_into_captured",
 }
 CHEAP = {"captured_gathered", "captured_matrix_gathered", "captured_tuple", "captured_dataclass"}
@@ -60,3 +60,41 @@ def test_compiled(name):
     assert y == pytest.approx(expected[0], rel=1e-12)
     for found, known in zip(gradients, expected[1], strict=True):
         np.testing.assert_allclose(found, known, rtol=1e-10, atol=1e-12)
+
+
+def _rows_times(m, v):
+    ys = [np.sin(r * v) for r in m]
+    return np.sum(np.array(ys)[:, 1]) + np.sum(sum(np.cos(r * v) for r in m) ** 2)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("v", [np.array([0.3, 0.2, -0.5]), np.array([0.4])], ids=["equal", "broadcast"])
+def test_shapes_that_only_the_call_tells(v, jit):
+    m = np.arange(6.0).reshape(2, 3)
+    y, g = transad.value_and_grad(_rows_times, 1, jit=jit)(m, v)
+    assert y == pytest.approx(_rows_times(m, v), rel=1e-13)
+    np.testing.assert_allclose(g, differences(_rows_times, (m, v))[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_sum_of_no_arrays_is_zero(jit):
+    def f(m, a):
+        return np.sum(sum(np.sin(r * a) for r in m) ** 2) + 3.0 * a
+    assert transad.value_and_grad(f, 1, jit=jit)(np.ones((0, 3)), 2.0) == (6.0, 3.0)
+    assert transad.value_and_grad(f, 1, jit=jit)(np.ones((1, 3)), 2.0)[1] == pytest.approx(
+        3.0 + 6.0 * np.sin(2.0) * np.cos(2.0))
+
+
+def test_a_program_that_may_run_again_neither_writes_nor_prints(capsys):
+    def writes(m, v):
+        m[0, 0] = m[0, 0] * 2.0
+        return np.sum(sum(np.sin(r * v) for r in m))
+
+    def prints(m, v):
+        print("once")
+        return np.sum(sum(np.sin(r * v) for r in m))
+    m = np.ones((2, 3))
+    assert transad.value_and_grad(writes, 1)(m, np.array([0.5]))[1] == pytest.approx([2.0 * np.cos(1.0) + 5.0 * np.cos(0.5)])
+    assert m[0, 0] == 2.0
+    transad.grad(prints, 1)(m, np.array([0.5]))
+    assert capsys.readouterr().out == "once\n"

@@ -79,7 +79,8 @@ class Fast:
             return _never, ()                          # more sweeps than one: see `transad.sweeps`
         run = run or self.runner(typed, typed.code.joint)
         by_element = {k for _, k in built.by_element}
-        return _guarded(run, args, typed.dependencies, built.chain is not None, by_element), typed.dependencies
+        return _guarded(run, args, typed.dependencies, built.chain is not None or built.gives_up,
+                        by_element), typed.dependencies
 
     def forwards(self, args: tuple, typed: Typed) -> Callable[..., Any] | None:
         """A forward sweep, where `mode` asks for it or chooses it (see `Options`)."""

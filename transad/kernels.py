@@ -27,8 +27,9 @@ from transad.passes.activity import activity, carriers, carries
 from transad.passes.bounds import Bounds
 from transad.passes.branches import flattened
 from transad.passes.distinct import distinct
+from transad.passes.divide import divided
 from transad.passes.duals import hidden
-from transad.passes.kernelize import Map, Straight, kernelize
+from transad.passes.kernelize import Map, Straight, kernelize, worth_fusing
 from transad.passes.prune import prune
 from transad.passes.regions import regions
 from transad.passes.reverse import Pair, reverse
@@ -76,8 +77,7 @@ def chain(program: Program, wanted: Sequence[str], names: Names, stopped: set[st
     mode   "reverse": items are differentiated backwards also where few lanes forwards would need no tape
     store  what the reverse sweep reads of the items is kept, not computed again"""
     fresh = Names(names.taken)
-    program = distinct(flattened(program, fresh), fresh)
-    parts = kernelize(program, fresh, every=jit, worth=None if jit else _large)
+    program, parts = parts_of(program, fresh, jit)
     if parts is None or _redefined(parts, program):
         return None
     try:
@@ -86,6 +86,17 @@ def chain(program: Program, wanted: Sequence[str], names: Names, stopped: set[st
         return made.built()
     except (NoKernel, NotTyped):
         return None
+
+
+def parts_of(program: Program, names: Names, jit: bool, notes: list[tuple[For, str]] | None = None
+             ) -> tuple[Program, list[Straight | Map] | None]:
+    """The program brought to the form in which most maps are found, and its parts (see `kernelize`)."""
+    def worth(part: Map) -> bool:
+        return worth_fusing(part.loop) if jit else _large(part)
+    program = distinct(flattened(program, names), names)
+    new = divided(program, names, worth)
+    program = program if new is program else distinct(new, names)
+    return program, kernelize(program, names, every=jit, worth=None if jit else _large, notes=notes)
 
 
 def _redefined(parts: list[Straight | Map], program: Program) -> bool:

@@ -62,10 +62,7 @@ def noted(plan: Any) -> list[MapNote]:
 
 
 def _typed(plan: Any) -> list[MapNote]:
-    from transad.kernels import _large
-    from transad.passes.branches import flattened
-    from transad.passes.distinct import distinct
-    from transad.passes.kernelize import kernelize
+    from transad.kernels import parts_of
     from transad.pipeline import PASSES, State
     state = plan.state
     fresh = State(plan.function, state.arguments, state.captured, state.wanted, options=state.options)
@@ -73,7 +70,7 @@ def _typed(plan: Any) -> list[MapNote]:
     found: list[tuple[Any, str]] = []
     names = Names(fresh.specialiser.names.taken)
     jit = state.options.jit
-    kernelize(distinct(flattened(fresh.program, names), names), names, every=jit, worth=None if jit else _large, notes=found)
+    parts_of(fresh.program, names, jit, found)
     out = []
     for loop, why in (x for x in found if x[0].source):
         why = why or ("" if state.chain is not None else "parallel=False" if not state.options.parallel else

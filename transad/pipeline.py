@@ -18,7 +18,7 @@ import numpy as np
 from transad import cache
 from transad.describe import Shape
 from transad.emit import HELPERS, emit
-from transad.ir import For, dump, walk
+from transad.ir import Do, For, dump, walk
 from transad.kernels import Chain, chain
 from transad.kinds import Array, Kind
 from transad.names import Names
@@ -51,6 +51,7 @@ class Built:
     filename: str = ""
     line: int = 0
     chain: Chain | None = None
+    gives_up: bool = False              # the sweeps may raise `ItemFailed`: the recorded path is to answer
     by_element: list[tuple[str, int]] = field(default_factory=list)     # marked functions that take a sweep for each
     #                                             element of an array, and the argument whose shape that array has
     recursive: list[str] = field(default_factory=list)          # the functions of the text besides the sweeps
@@ -154,7 +155,10 @@ def _recursion(s: State) -> None:
 def _reverse(s: State) -> None:
     """The two sweeps."""
     leaves = [n for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
+    prints = any(isinstance(x, Do) for x in walk(s.program.body))
     s.pair = reverse(s.program, leaves, Names(s.specialiser.names.taken), s.specialiser.stopped)
+    if s.specialiser.gives_up and (s.pair.writes or prints):
+        raise NotTyped(f"{s.specialiser.gives_up}, in a function that prints or writes into its arguments")
 
 
 def _prune(s: State) -> None:
@@ -207,7 +211,8 @@ def build(f: types.FunctionType, arguments: dict[str, Shape], captured: dict[str
     leaves = [n for w in wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
     return Built(s.pair, s.text, s.structure, s.kinds, list(s.specialiser.captures.values()),
                  _distinct(s.specialiser.dependencies), s.pair.writes,
-                 f.__code__.co_filename, f.__code__.co_firstlineno, s.chain, swept_by_element(s.program, leaves),
+                 f.__code__.co_filename, f.__code__.co_firstlineno, s.chain, bool(s.specialiser.gives_up),
+                 swept_by_element(s.program, leaves),
                  [f"{r.name}{part}" for r in s.recursive.values() for part in PARTS if r.pair.wanted or not part])
 
 

@@ -18,14 +18,14 @@ from dataclasses import replace
 from typing import Any
 
 from transad.ir import Block, Do, Exit, For, If, Let, Move, Program, Statement, Store, While, assigned, dump
-from transad.kinds import Array
 from transad.names import Names
-from transad.quote import Node, name, show, substitute
+from transad.passes.versions import live_before
+from transad.quote import Node, name, names_in, show, substitute
 
 
 def distinct(program: Program, names: Names) -> Program:
     """The program with each later assignment at the top level under a fresh name, but for what a map adds to. A branch or
-    a loop that assigns a number anew starts from a copy of it."""
+    a loop that assigns a variable anew starts from what it held."""
     known, now, body, kinds = set(program.parameters), dict[str, str](), list[Statement](), dict(program.kinds)
 
     def fresh(v: str) -> None:
@@ -33,7 +33,7 @@ def distinct(program: Program, names: Names) -> Program:
         now = {**now, v: names.fresh(v)}
         kinds[now[v]] = kinds[v]
 
-    for s in program.body:
+    for s, after in zip(program.body, _live_after(program), strict=True):
         if isinstance(s, Let):
             value = _inside(s.value, now)
             if s.name in known:
@@ -42,13 +42,24 @@ def distinct(program: Program, names: Names) -> Program:
             body.append(Let(now.get(s.name, s.name), value, line=s.line, source=s.source))
             continue
         if isinstance(s, If | For | While) and not (isinstance(s, For) and s.mapped):
-            for v in sorted(v for v in assigned([s]) & known if not isinstance(kinds[v], Array)):
+            for v in sorted(assigned([s]) & known & after):
                 old = name(now.get(v, v))
                 fresh(v)
-                body.append(Let(now[v], old, line=s.line))
+                if v in live_before(s, after):
+                    body.append(Let(now[v], old, line=s.line))
         body.append(renamed(s, now))
         known |= assigned([s])
     return replace(program, body=body, results=[_inside(e, now) for e in program.results], kinds=kinds)
+
+
+def _live_after(program: Program) -> list[set[str]]:
+    """The variables that are read after each statement."""
+    live = {n for e in program.results for n in names_in(e)}
+    out = []
+    for s in reversed(program.body):
+        out.append(live)
+        live = live_before(s, live)
+    return out[::-1]
 
 
 def _inside(e: Node, now: dict[str, str]) -> Node:

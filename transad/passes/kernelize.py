@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from transad.ir import Block, Do, For, Let, Program, While, assigned, dump, expressions, walk
 from transad.names import Names
 from transad.nodes import gast
-from transad.passes.map_items import Dependent, Map, mapped
+from transad.passes.map_items import Dependent, Map, live_from, mapped
 from transad.passes.versions import live_before
 from transad.quote import names_in
 
@@ -48,8 +48,8 @@ def kernelize(program: Program, names: Names, every: bool,
     current: Block = []
     for k, s in enumerate(program.body):
         found = None
-        if isinstance(s, For) and not s.library and (s.mapped or (every and _worth_fusing(s))):
-            found = _found(s, current, program, names, _live(program, k + 1), worth, notes)
+        if isinstance(s, For) and not s.library and (s.mapped or (every and worth_fusing(s))):
+            found = _found(s, current, program, names, live_from(program, k + 1), worth, notes)
         if found is None:
             if notes is not None and not (isinstance(s, For) and s.mapped):
                 notes += [(x, "it is inside a branch or a loop") for x in walk([s]) if isinstance(x, For) and x.mapped]
@@ -80,21 +80,13 @@ def _found(s: For, before: Block, program: Program, names: Names, after: set[str
     return found
 
 
-def _worth_fusing(s: For) -> bool:
+def worth_fusing(s: For) -> bool:
     """Whether a `for` of the user gains from running both sweeps of a trip together: an inner loop would need a tape,
     a call of a library would run twice. Plain arithmetic is faster in two loops without checks."""
     if any(isinstance(x, For | While) for x in walk(s.body)):
         return True
     return any(isinstance(n, gast.Call) and getattr(n.func, "id", "").startswith(("math.", "np."))
                for x in walk(s.body) for e in expressions(x) for n in gast.walk(e))
-
-
-def _live(program: Program, place: int) -> set[str]:
-    """The variables that are read from a place in the body on."""
-    live = {n for e in program.results for n in names_in(e)}
-    for s in reversed(program.body[place:]):
-        live = live_before(s, live)
-    return live & set(program.kinds)
 
 
 def _connected(parts: list[Straight | Map], program: Program) -> bool:
@@ -135,4 +127,4 @@ def _certain(block: Block) -> set[str]:
     return definite(block)
 
 
-__all__ = ["Map", "Straight", "dump", "kernelize"]
+__all__ = ["Map", "Straight", "dump", "kernelize", "worth_fusing"]

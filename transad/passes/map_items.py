@@ -69,6 +69,14 @@ class Map:
         return {n for e in bounds for n in names_in(e)} | set(self.inputs)
 
 
+def live_from(program: Program, place: int) -> set[str]:
+    """The variables that are read from a place in the body on."""
+    live = {n for e in program.results for n in names_in(e)}
+    for s in reversed(program.body[place:]):
+        live = live_before(s, live)
+    return live & set(program.kinds)
+
+
 def mapped(s: For, before: Block, program: Program, names: Names, after: set[str]) -> Map:
     """The loop as a map, if its trips are independent. `before`: the statements since the last map; `after`: the
     variables that are read after the loop."""
@@ -247,4 +255,4 @@ def copied(block: Block) -> Block:
     return out
 
 
-__all__ = ["Dependent", "Map", "copied", "mapped"]
+__all__ = ["Dependent", "Map", "copied", "live_from", "mapped"]

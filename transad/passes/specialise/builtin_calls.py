@@ -159,11 +159,6 @@ def _filter(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Nod
     return Iter(drive=drive, over=inner.over, chosen=lambda: s.filtered(inner, test, node))
 
 
-def _sum(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
-    start = args[1] if len(args) > 1 else keywords.get("start", Val(constant(0), INT, 0))
-    return s.fold(args[0], start, lambda total, v: s.binary(expr("a + b").op, total, v, node), node, "total")
-
-
 def _abs(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
     if not isinstance(args[0], Val):
         raise NotTyped("abs of something that is not a number", node)
@@ -261,7 +256,7 @@ def _known(value: bool) -> Val:
 
 BUILTINS: dict[Any, Any] = {
     len: _len, range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map, filter: _filter,
-    sum: _sum, abs: _abs, float: _float, int: _int,
+    abs: _abs, float: _float, int: _int,
     bool: _bool, pow: _pow, round: _round, print: _print, isinstance: _isinstance, list: _sequence(list),
     tuple: _sequence(tuple), functools.partial: _partial, transad_map: _transad_map, **ITERATED}
 

@@ -21,9 +21,12 @@ _ELEMENTWISE = {*(f"np.{n}" for n in (*table.UNARY, *table.BINARY, *table.TESTS)
 
 
 class Extents:
-    """Shapes of the arrays of a block; variables that it assigns several times have none."""
+    """Shapes of the arrays of a block; variables that it assigns several times have none.
+
+    `assumed`: pairs of lengths that have to be equal for a shape to hold, for the caller to test before the block."""
 
     def __init__(self, block: ir.Block, kinds: dict[str, Kind]) -> None:
+        self.assumed: list[tuple[Node, Node]] = []
         self.kinds, self.lets = kinds, dict[str, list[Node | None]]()
         for s in ir.walk(block):
             for v in ir.assigned([s]) if not isinstance(s, ir.For | ir.While | ir.If) else ():
@@ -74,13 +77,24 @@ class Extents:
         return left + shape[len(items):]
 
     def together(self, operands: list[Node]) -> list[Node] | None:
-        """Broadcast: known where the operands of the highest rank agree, and the others have its last axes."""
+        """Broadcast: the operands of the highest rank agree, and the others have its last axes."""
         shapes = [self.shape(o) for o in operands]
         known = [s for s in shapes if s is not None]
         if len(known) < len(shapes):
             return None
         longest = max(known, key=len)
-        return longest if all(_same(longest[len(longest) - len(s):], s) for s in known) else None
+        for s in known:
+            for x, y in zip(longest[len(longest) - len(s):], s, strict=True):
+                if show(x) == show(y):
+                    continue
+                if isinstance(x, gast.Constant) or isinstance(y, gast.Constant):
+                    return None
+                self.assumed.append((x, y))
+        return longest
+
+    def tests(self) -> list[Node]:
+        """The tests of what has been assumed: each holds where it was wrong."""
+        return [expr("a != b", a=a, b=b) for a, b in {(show(a), show(b)): (a, b) for a, b in self.assumed}.values()]
 
     def of_call(self, e: Node) -> list[Node] | None:
         label = show(e.func)

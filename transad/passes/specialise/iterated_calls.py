@@ -1,4 +1,4 @@
-"""Functions that go through an iterator: `any`, `all`, `min`, `max`, `functools.reduce`, `math.prod`, `itertools.starmap`."""
+"""Functions that go through an iterator: sums, products, `any`, `all`, `min`, `max`, `reduce` and `starmap`."""
 from __future__ import annotations
 
 import builtins
@@ -35,6 +35,15 @@ def _reduce(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Nod
     s.emit(ir.If(expr("n == 0", n=n), [ir.Exit("raise", s.raised(TypeError, [constant(_EMPTY)]), line=s.line)], []))
     rest = Iter(lambda: expr("n - 1", n=n), lambda i: it.item(expr("i + 1", i=i)))
     return s.fold(rest, it.item(constant(0)), step, node, "folded")
+
+
+def _sum(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+    iterable, start = args[0], args[1] if len(args) > 1 else keywords.get("start", Val(constant(0), INT, 0))
+    if isinstance(iterable, Iter | Lst | Table) or is_array(iterable):
+        iterable = s.iter_of(iterable, node)
+        zeros = s.first_total(iterable, node) if is_scalar(start) and type(start.const) is int and start.const == 0 else None
+        start = start if zeros is None else zeros
+    return s.fold(iterable, start, lambda total, v: s.binary(expr("a + b").op, total, v, node), node, "total")
 
 
 def _prod(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
@@ -125,7 +134,7 @@ def _any_all(wanted: bool) -> Any:
 
 
 ITERATED: dict[Any, Any] = {
-    builtins.min: _extreme("<"), builtins.max: _extreme(">"), any: _any_all(True), all: _any_all(False),
+    sum: _sum, builtins.min: _extreme("<"), builtins.max: _extreme(">"), any: _any_all(True), all: _any_all(False),
     functools.reduce: _reduce, math.prod: _prod, itertools.starmap: _starmap}
 
 __all__ = ["ITERATED"]

@@ -14,6 +14,7 @@ from transad.passes.fresh import fresh_value
 from transad.passes.specialise.extents import Extents
 from transad.passes.specialise.values import Iter, Lst, NotTyped, Part, Table, Tup, Val, is_array, is_scalar
 from transad.quote import Node, call, constant, expr, name, show
+from transad.runtime.kernels import ItemFailed
 
 
 class Lists(Part):
@@ -42,6 +43,33 @@ class Lists(Part):
         if it.apart is not None:
             self.check_apart(self.buffer[-1], it.apart, {show(column.array.expr) for _, column in stores}, node)
         return made if isinstance(made, Lst) else Table(made, n.expr)
+
+    def first_total(self, it: Iter, node: Node) -> Val | None:
+        """What the sum of new arrays of one shape starts from; None for other items. The sum of none is the number 0, which
+        the recorded path gives."""
+        if it.item is None or it.span is not None:
+            return None
+        item, block = self.probed(it)
+        if not is_array(item):
+            return None
+        shape = self.shape_before(item, block)
+        if shape is None or item.kind.dtype != "float64":
+            raise NotTyped("a sum of arrays whose shape is not known", node)
+        self.give_up_if(expr("n < 1", n=it.length()), "the sum of no arrays is the number 0")
+        return self.let("total", self.empty(shape, "float64", "np.zeros"))
+
+    def shape_before(self, v: Val, block: ir.Block) -> list[Node] | None:
+        """The shape of an array that a block makes; what it depends on is tested when the program runs."""
+        extents = Extents(block, self.probe_kinds)
+        shape = extents.shape(v.expr)
+        for test in extents.tests() if shape is not None else ():
+            self.give_up_if(test, "arrays of different shapes may meet")
+        return shape
+
+    def give_up_if(self, test: Node, why: str) -> None:
+        """Leave a call to the recorded path where a test holds: the function is run once more."""
+        self.gives_up = why
+        self.emit(ir.If(test, [ir.Exit("raise", self.raised(ItemFailed, [constant(why)]), line=self.line)], []))
 
     def probed(self, it: Iter) -> tuple[Any, ir.Block]:
         """An item, and the statements that make it; the program is left as it was."""
@@ -72,7 +100,7 @@ class Lists(Part):
             stores.append((part, column))
             return column
         if is_array(value):
-            shape = Extents(block, self.probe_kinds).shape(value.expr) if fresh_value(value.expr, block) else None
+            shape = self.shape_before(value, block) if fresh_value(value.expr, block) else None
         elif not is_scalar(value):
             shape = None
         if shape is None:

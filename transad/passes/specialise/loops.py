@@ -274,6 +274,7 @@ class Loops(Iterators, Lists, Chosen):
         frame.vars[slot] = self.assign(frame, slot, start)
 
         def body(v: Any) -> None:
+            v = self.atom(v, "item") if is_array(v) or (isinstance(v, Val) and wanted != "total") else v
             frame.vars[slot] = self.assign(frame, slot, step(frame.vars[slot], v))
         self.iterate(iterable, body, node)
         self.mark_map()
