@@ -54,6 +54,7 @@ class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, R
         self.rebinds = False        # nested functions may assign the variables of their callers
         self.parameter_of: dict[str, str] = {}
         self.sources: dict[Any, Any] = {}
+        self.widened = 0            # variables that hold an integer on one path and a float on another, so far
         self.gives_up = ""          # why the program may leave a call to the recorded path while it runs
         self.marked = False         # whether calls of functions marked `fwddiff` take their form of their own
         self.recursive: Registry | None = None          # the recursive functions of the program; None refuses them
