@@ -25,6 +25,7 @@ from transad.names import Names
 from transad.options import Options
 from transad.passes import ruled
 from transad.passes.activity import used_as_number
+from transad.passes.first_writes import first_writes
 from transad.passes.forward.by_element import swept_by_element
 from transad.passes.prune import prune
 from transad.passes.recursion import PARTS, emit_recursion, recursion
@@ -161,6 +162,12 @@ def _reverse(s: State) -> None:
         raise NotTyped(f"{s.specialiser.gives_up}, in a function that prints or writes into its arguments")
 
 
+def _first_writes(s: State) -> None:
+    """Cotangents of arrays are assigned where they were added to zeros."""
+    if "first_writes" not in s.options.without:
+        s.pair = first_writes(s.pair)
+
+
 def _prune(s: State) -> None:
     """Without what nobody reads."""
     if "prune" not in s.options.without:
@@ -179,6 +186,7 @@ PASSES: tuple[tuple[str, Callable[[State], None]], ...] = (
     ("versions", _versions),
     ("recursion", _recursion),
     ("reverse", _reverse),
+    ("first_writes", _first_writes),
     ("prune", _prune),
     ("emit", _emit),
 )
@@ -220,7 +228,7 @@ def _builder(shape: Shape) -> Callable[[Any, str], Any]:
     """How an argument of this shape appears to the specialiser: numbers and arrays become parameters."""
     def make(s: Any, label: str) -> Any:
         if shape.kind == "leaf":
-            new = s.names.fresh(label)
+            new = s.names.fresh("".join(c if c.isalnum() else "_" for c in label))
             s.kinds[new] = shape.leaf
             s.parameter_of[label] = new
             return Val(name(new), shape.leaf)      # type: ignore[arg-type]

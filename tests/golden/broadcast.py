@@ -16,20 +16,16 @@ def f_fwd(x, a, y):
     e = a + y - x * y
     t = e * e
     t_1 = np.sum(t)
-    return t_1, (x, a, y, e)
+    return t_1, (x, y, e)
 
 
 def f_rev(saved, d_t_1):
-    x, a, y, e = saved
-    d_a = np.zeros_like(a)
-    d_e = np.zeros_like(a)
-    d_t = np.zeros_like(e)
+    x, y, e = saved
     # return np.sum(e * e)
-    d_t += d_t_1
-    d_e += 2.0 * d_t * e
+    d_e = 2.0 * d_t_1 * e
     # e = a + y - x * y
     d_t_2 = summed(-d_e)
     d_y = summed(d_e) + d_t_2 * x
     d_x = d_t_2 * y
-    d_a += d_e
+    d_a = d_e
     return d_x, d_a, d_y

@@ -30,7 +30,6 @@ def f_fwd(x, s):
 
 def f_rev(saved, d_t):
     x, s, u, v, u_1_tape = saved
-    d_x = np.zeros_like(x)
     d_u = np.zeros_like(u)
     d_v = np.zeros_like(v)
     # return np.sum(u)
@@ -47,5 +46,5 @@ def f_rev(saved, d_t):
             d_u[i] += d_v_1 * u_1[i - 1] * s
             d_u[i - 1] += d_v_1 * u_1[i] * s
     # u, v = x.copy(), np.zeros(3)
-    d_x += unbroadcast(d_u, d_x)
+    d_x = stretched(unbroadcast(d_u, x), x)
     return d_x, d_s

@@ -101,6 +101,11 @@ def adjoint_name(e: Node, argument: str) -> str:
     return label
 
 
+def is_adjoint(label: str) -> bool:
+    """Whether emitted text calls the adjoint of a rule by this name."""
+    return label in _HELPERS
+
+
 def helper(label: str) -> Callable[..., Any]:
     """The adjoint of that name."""
     return _HELPERS[label]

@@ -65,6 +65,11 @@ def stretched(g: Any, like: np.ndarray) -> np.ndarray:
     return out
 
 
+def filled(g: Any, like: np.ndarray) -> np.ndarray:
+    """A new array `g` itself; a number at the shape of `like`."""
+    return g if isinstance(g, np.ndarray) and g.shape == like.shape else stretched(g, like)
+
+
 def summed(g: Any) -> Any:
     """The cotangent of a number that was broadcast: the sum of all entries."""
     return np.sum(g)
@@ -109,7 +114,10 @@ def share_of_extreme(x: np.ndarray, out: float) -> np.ndarray:
 def keep_zero(d: Any, slope: Any) -> Any:
     """`d * slope` where a zero of `d` wins over an infinite slope."""
     if isinstance(d, np.ndarray) or isinstance(slope, np.ndarray):
-        return np.where(d == 0.0, 0.0, d * slope)
+        product = d * slope
+        if np.isfinite(np.sum(product)):
+            return product
+        return np.where(d == 0.0, 0.0, product)
     return 0.0 if d == 0.0 else d * slope
 
 

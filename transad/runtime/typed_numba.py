@@ -167,6 +167,8 @@ def _take_scattered(d_a, index):      # type: ignore[no-untyped-def]
 def _keep_zero(d, slope):      # type: ignore[no-untyped-def]
     if not isinstance(d, types.Array) and not isinstance(slope, types.Array):
         return lambda d, slope: 0.0 if d == 0.0 else d * slope
+    if not isinstance(d, types.Array):
+        return lambda d, slope: d * slope if d != 0.0 else np.zeros(slope.shape)
     return lambda d, slope: np.where(d == 0.0, 0.0, d * slope)
 
 

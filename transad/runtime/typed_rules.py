@@ -24,7 +24,7 @@ def real_part(share: Any) -> Any:
 def adjoint_of(rule: Rule, argument: str) -> Callable[..., Any]:
     """The cotangent of an argument, from that of the result and from what the rule reads of the call, by name.
 
-    A zero cotangent wins where the rule may divide by zero."""
+    It is a new array, or a number. A zero cotangent wins where the rule may divide by zero."""
     function, position = adjoint_parts(rule).adjoints[argument]
     singular = rule.singular
     parameters = list(inspect.signature(function).parameters.values())[2:]
@@ -40,7 +40,21 @@ def adjoint_of(rule: Rule, argument: str) -> Callable[..., Any]:
         first = [words.pop(n, ()) for n in leading]
         found = function(g, out, *first[:-1], *first[-1], **words) if leading else function(g, out, **words)
         share = computed(found if position is None else found[position])
+        held = [a for v in (g, out, *given.values()) for a in (v if isinstance(v, list | tuple) else (v,))
+                if isinstance(a, np.ndarray)]
         if isinstance(share, list | tuple):
-            return [real_part(x) for x in share]
-        return real_part(share)
+            parts = []
+            for x in share:
+                parts.append(_new(real_part(x), held))
+                held.append(parts[-1])
+            return parts
+        return _new(real_part(share), held)
     return adjoint
+
+
+def _new(share: Any, held: list[Any]) -> Any:
+    """A cotangent that may be written to: a copy where it shares memory with what is held elsewhere."""
+    if isinstance(share, np.ndarray) and (not share.flags.writeable or any(
+            isinstance(a, np.ndarray) and np.may_share_memory(share, a) for a in held)):
+        return np.array(share)
+    return share
