@@ -1,5 +1,8 @@
 """Functions of a batch: the gradient of every loss equals that of a loop of `grad`, whether the function of one row is
 found or not, and where a row depends on others it is not."""
+import collections
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -161,6 +164,65 @@ def test_the_function_of_one_row(f, interpreted):
 def test_structures(interpreted):
     check(layers, (NET, X))
     assert transad.per_sample_grad(layers, batched=True).kernel(NET, X).fused.left == 0
+
+
+@dataclasses.dataclass
+class Layer:
+    w: np.ndarray
+    b: np.ndarray
+    name: str = "dense"
+
+
+class Model:
+    def __init__(self, scale, layers):
+        self.scale, self.layers = scale, layers
+
+    def predict(self, X):
+        for layer in self.layers:
+            X = np.tanh(X @ layer.w.T + layer.b)
+        return self.scale * X
+
+
+class Slots:
+    __slots__ = ("b", "w")
+
+    def __init__(self, w, b):
+        self.w, self.b = w, b
+
+
+Pair = collections.namedtuple("Pair", "w b")
+
+
+def of_model(m, X): return m.predict(X)[:, 0] ** 2
+
+
+def of_fields(p, X): return np.sum(np.tanh(X @ p.w.T + p.b) ** 2, axis=1)
+
+
+def of_numbers(p, X): return p["lam"] * np.sum(X * X, axis=1) + p["a b"] * X[:, 0] + p["deep"][0][1]["z"]
+
+
+def of_counted(p, X): return np.sum((X @ p[0].T) ** 2, axis=1) + p[1]
+
+
+V, B = rng.standard_normal((3, 4)), rng.standard_normal(3)
+STRUCTURES = [(of_model, Model(1.5, [Layer(V, B), Layer(V[:, :3].copy(), B.copy())])), (of_fields, Layer(V, B)),
+              (of_fields, Slots(V, B)), (of_fields, Pair(V, B)),
+              (of_numbers, {"lam": 0.3, "a b": 2.0, "deep": [(1.0, {"z": 0.5, "name": "x"})]}), (of_counted, {0: V, 1: 2.0})]
+
+
+@pytest.mark.parametrize("f, p", STRUCTURES, ids=lambda v: type(v).__name__)
+def test_parameters_of_any_structure(f, p, interpreted):
+    check(f, (p, X))
+    found = transad.per_sample_grad(f, batched=True)
+    assert type(found(p, X)) is type(p) and found.kernel(p, X).text
+
+    def of_one(p, x):
+        return f(p, x[None])[0]
+    for a, b in zip(leaves_of(transad.per_sample_grad(of_one)(p, X)), leaves_of(found(p, X)), strict=True):
+        if a is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+    assert transad.per_sample_grad(of_one).kernel(p, X).text
 
 
 def centred(w, X): return (X - X.mean(axis=0)) @ w

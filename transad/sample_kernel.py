@@ -20,6 +20,7 @@ from transad.kinds import Array, Kind, Scalar, kind_of
 from transad.options import Options
 from transad.passes.specialise.values import NotTyped, Val
 from transad.sample_text import SampleText, sample_text
+from transad.tree import children
 from transad.typed import _unchanged
 
 CHUNKS = 64
@@ -40,14 +41,15 @@ def shape_of(value: Any, leaves: list[Any], mapped: int = 0) -> Shape:
     if type(value) is list or isinstance(value, tuple):
         return Shape("tuple", cls=type(value), parts=tuple(shape_of(v, leaves, mapped) for v in value))
     if type(value) is dict:
-        if not all(isinstance(k, str) and k.isidentifier() for k in value):
-            raise NotTyped("a dict with keys that are not identifiers")
+        if not all(type(k) in (str, int) for k in value):
+            raise NotTyped("a dict with keys that are neither texts nor integers")
         return Shape("record", cls=dict, names=tuple(value),
                      parts=tuple(shape_of(v, leaves, mapped) for v in value.values()))
     cls = type(value)
-    fields = getattr(value, "__dict__", None)
-    if not fields or cls.__module__ in ("builtins", "numpy") or cls.__setattr__ is not object.__setattr__ or hasattr(
-            cls, "__getattr__") or cls.__getattribute__ is not object.__getattribute__:
+    fields = dict(children(value) or []) if hasattr(cls, "__slots__") else getattr(value, "__dict__", None)
+    if not fields or not all(isinstance(k, str) for k in fields) or cls.__module__ in ("builtins", "numpy") or (
+            cls.__setattr__ is not object.__setattr__ or hasattr(cls, "__getattr__")) or (
+            cls.__getattribute__ is not object.__getattribute__):
         raise NotTyped(f"an argument is a {cls.__name__}")
     if dataclasses.is_dataclass(value):
         names = tuple(f.name for f in dataclasses.fields(value))

@@ -41,8 +41,9 @@ class Indexing(Part):
             return self.list_part(owner, node)
         if isinstance(owner, Record) and owner.cls is dict:
             key = self.eval(node.slice)
-            if isinstance(key, Obj) and key.value in owner.fields:
-                return owner.fields[key.value]
+            known = key.value if isinstance(key, Obj) else key.const if isinstance(key, Val) else UNKNOWN
+            if type(known) in (str, int) and known in owner.fields:
+                return owner.fields[known]
             raise NotTyped("a key of a dict that is not known", node)
         if not is_array(owner):
             raise NotTyped("indexing of something that is no array", node)
