@@ -11,8 +11,9 @@ from transad.rules import registry
 from transad.runtime.rule_parts import partial_parts
 
 MODULES = ["contractions", "einsum", "convolutions", "covariance", "linalg", "norms", "decompositions", "fft",
-           "scipy_special", "scipy_bessel", "scipy_linalg", "scipy_matrices",
-           "scipy_stats", "scipy_signal", "scipy_integrate", "scipy_fft"]
+           "scipy_special", "scipy_special_more", "scipy_bessel", "scipy_incomplete", "scipy_zeta", "scipy_orders",
+           "scipy_probability", "scipy_linalg", "scipy_matrices", "scipy_toeplitz", "scipy_stats", "scipy_multivariate",
+            "scipy_signal", "scipy_integrate", "scipy_fft"]
 OWN = []
 for name in MODULES:
     try:

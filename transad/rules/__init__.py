@@ -26,9 +26,10 @@ _HELPERS = frozenset({"registry", "catalogue", "algebra", "linear", "through"})
 
 
 # The part of SciPy that a module of rules is about, where its name does not say so.
-_PART = {"scipy_bessel": "special", "scipy_special_more": "special", "scipy_incomplete": "special",
-         "scipy_matrices": "linalg",
-         "scipy_distributions": "stats", "scipy_multivariate": "stats", "scipy_ode": "integrate"}
+_PART = {"scipy_matrices": "linalg", "scipy_toeplitz": "linalg", "scipy_distributions": "stats",
+         "scipy_multivariate": "stats", "scipy_ode": "integrate",
+         **dict.fromkeys(["scipy_bessel", "scipy_special_more", "scipy_incomplete", "scipy_zeta", "scipy_orders",
+                          "scipy_probability"], "special")}
 
 
 @functools.cache

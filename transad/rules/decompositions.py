@@ -4,7 +4,7 @@ Formulas are in the usual pairing `Re(sum(conj(g) * t))`, between two `conj`; se
 
 - A function that reads one triangle of its matrix (cholesky, eigh, eigvalsh) has all of the cotangent there.
 - Equal eigenvalues: eigenvectors have no derivative. A cotangent that does not use them (zeros) is right and
-  finite; one that does raises `Unsupported`. The same for equal singular values, except where it cancels.
+  finite; one that does raises `Unsupported`. The same for equal singular values.
 - Complex vectors: the derivative keeps the phase that LAPACK fixes (an entry that is real by construction).
 """
 from __future__ import annotations
@@ -18,8 +18,8 @@ from transad.rules.algebra import conj, hermitian, imag, transposed
 from transad.rules.registry import adjoint
 from transad.rules.through import through
 
-__all__ = ["cholesky_cotangent", "eig_cotangent", "eigh_cotangent", "fold_triangle", "qr_cotangent",
-           "svd_cotangent"]
+__all__ = ["added_vectors", "cholesky_cotangent", "eig_cotangent", "eigh_cotangent", "fold_triangle", "inverse_gaps",
+           "qr_cotangent", "reflected", "svd_cotangent"]
 
 _A3 = np.array([[3.0, 0.5, -1.0], [0.2, 2.0, 0.4], [1.0, -0.3, 2.5]])
 _SPD = np.array([[4.0, 0.5, -1.0], [0.5, 3.0, 0.4], [-1.0, 0.4, 2.5]])
@@ -121,7 +121,7 @@ def reflected(a: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------ eigenvalues
 
-def _inverse_gaps(gaps: Any, used: Any, scale: Any, what: str) -> Any:
+def inverse_gaps(gaps: Any, used: Any, scale: Any, what: str) -> Any:
     """1 / gaps off the diagonal, 0 where a gap is zero up to rounding; there nothing may be `used`."""
     n = np.shape(gaps)[-1]
     near = np.abs(gaps) <= 4 * n * np.finfo(np.asarray(scale).dtype).eps * np.expand_dims(scale, (-2, -1))
@@ -172,7 +172,7 @@ def eigh_cotangent(g_w: Any, g_v: Any, w: Any, v: Any, lower: bool) -> Any:
             g_v = _keep_phase(g_v, v, _turn(v, g_v), _pinned_row(v, lower))
         used = np.matmul(hermitian(v), g_v)
         gaps = np.expand_dims(w, -2) - np.expand_dims(w, -1)
-        inner = inner + used * _inverse_gaps(gaps, used, np.max(np.abs(w), axis=-1, initial=0.0),
+        inner = inner + used * inverse_gaps(gaps, used, np.max(np.abs(w), axis=-1, initial=0.0),
                                              "eigenvectors")
     return conj(fold_triangle(np.matmul(v, np.matmul(inner, hermitian(v))), lower))
 
@@ -205,7 +205,7 @@ def eig_cotangent(g_w: Any, g_v: Any, w: Any, v: Any, real: bool) -> Any:
         g_v = g_v - v * np.real(np.sum(conj(v) * g_v, axis=-2, keepdims=True))
         used = np.matmul(hermitian(v), g_v)
         gaps = conj(np.expand_dims(w, -2) - np.expand_dims(w, -1))
-        inner = inner + used * _inverse_gaps(gaps, used, np.max(np.abs(w), axis=-1, initial=0.0),
+        inner = inner + used * inverse_gaps(gaps, used, np.max(np.abs(w), axis=-1, initial=0.0),
                                              "eigenvectors")
     total = conj(np.linalg.solve(hermitian(v), np.matmul(inner, hermitian(v))))
     return np.real(total) if real else total
@@ -252,15 +252,16 @@ def _skew(m: Any) -> Any:
 
 
 def _svd_vectors(g_u: Any, g_v: Any, inner: Any, u: Any, s: Any, v: Any) -> Any:
-    """Splits the skew parts into one that meets s_j - s_i and one that meets s_j + s_i, so that equal ones
-    may cancel."""
+    """Splits the skew parts into one that meets s_j - s_i and one that meets s_j + s_i. Between equal singular values
+    nothing may be used, not even where the first part cancels: `u @ vh` and `(u * s) @ vh` look alike there and are not."""
     on_u, on_v = np.matmul(hermitian(u), g_u), np.matmul(hermitian(v), g_v)
     gaps = np.expand_dims(s, -2) - np.expand_dims(s, -1)
     sums = np.expand_dims(s, -2) + np.expand_dims(s, -1)
     n, top = np.shape(s)[-1], np.max(s, axis=-1, initial=0.0)
     together, apart = _skew(on_u) + _skew(on_v), _skew(on_u) - _skew(on_v)
-    inner = inner + together * _inverse_gaps(gaps, together, top, "singular vectors")
-    inner = inner + apart * _inverse_gaps(sums + np.eye(n), apart, top, "singular vectors")
+    used = np.maximum(np.abs(on_u), np.abs(on_v))
+    inner = inner + together * inverse_gaps(gaps, used, top, "singular vectors")
+    inner = inner + apart * inverse_gaps(sums + np.eye(n), apart, top, "singular vectors")
     if np.iscomplexobj(u):
         inner = inner + 1j * np.eye(n) * imag(on_u) * _inverse(s, np.eye(n) * imag(on_u))
     total = np.matmul(u, np.matmul(inner, hermitian(v)))

@@ -1,4 +1,4 @@
-"""Rules of `scipy.special`: Bessel functions, integrals, hypergeometric functions, distribution functions.
+"""Rules of `scipy.special`: Bessel functions, integrals, hypergeometric functions.
 
 Formulas: DLMF (https://dlmf.nist.gov) chapters 6, 10, 13, 15, 19, 25.
 """
@@ -151,11 +151,6 @@ def _(z):
     return np.where(near, -series, np.log(safe) / (1 - safe))
 
 
-@partials(sp.zeta, singular=True, at=[(2.5, 1.5), (3.0, 0.7)])
-def _(x, q):
-    return unknown("zeta", "x"), -x * sp.zeta(x + 1, q)
-
-
 @partials(sp.lambertw, singular=True, at=[(0.7 + 0.0j,), (3.0 - 1.0j, 1)])
 def _(z, k=0, tol=1e-8, *, out):
     return np.exp(-out) / (1 + out), None, None
@@ -252,39 +247,3 @@ def _(a, b, c, z):
 @partials(sp.hyperu, singular=True, at=[(0.7, 1.2, 2.5)])
 def _(a, b, x):
     return unknown("hyperu", "a"), unknown("hyperu", "b"), -a * sp.hyperu(a + 1, b + 1, x)
-
-
-@partials(sp.pdtr, singular=True, at=[(2.0, 1.3), (4.0, 0.6)])
-def _(k, m):
-    return unknown("pdtr", "k"), -np.exp(sp.xlogy(np.floor(k), m) - m - sp.gammaln(np.floor(k) + 1))
-
-
-@partials(sp.pdtrc, singular=True, at=[(2.0, 1.3)])
-def _(k, m):
-    return unknown("pdtrc", "k"), np.exp(sp.xlogy(np.floor(k), m) - m - sp.gammaln(np.floor(k) + 1))
-
-
-@partials(sp.chdtr, singular=True, at=[(3.0, 1.3)])
-def _(v, x):
-    return unknown("chdtr", "v"), 0.5 * np.exp(sp.xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - sp.gammaln(0.5 * v))
-
-
-@partials(sp.chdtrc, singular=True, at=[(3.0, 1.3)])
-def _(v, x):
-    log_density = sp.xlogy(0.5 * v - 1, 0.5 * x) - 0.5 * x - sp.gammaln(0.5 * v)
-    return unknown("chdtrc", "v"), -0.5 * np.exp(log_density)
-
-
-def _log_student(df, t):
-    return (sp.gammaln(0.5 * (df + 1)) - sp.gammaln(0.5 * df) - 0.5 * np.log(df * np.pi)
-            - 0.5 * (df + 1) * np.log1p(t * t / df))
-
-
-@partials(sp.stdtr, singular=True, at=[(3.0, 1.3), (2.5, -0.4)])
-def _(df, t):
-    return unknown("stdtr", "df"), np.exp(_log_student(df, t))
-
-
-@partials(sp.stdtrit, singular=True, at=[(3.0, 0.3)])
-def _(df, p, *, out):
-    return unknown("stdtrit", "df"), np.exp(-_log_student(df, out))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 
+from transad.errors import Unsupported
 from transad.rules.registry import composite
 from transad.runtime.plainly import plainly
 
@@ -105,6 +106,43 @@ def _(self, q, *args, **kwds):
 def _(self, *args, **kwds):
     shapes, _loc, scale = parameters(self, args, kwds)
     return self._entropy(*shapes) + np.log(scale)
+
+
+def _moments(family: Any, args: tuple, given: dict) -> tuple[Any, ...]:
+    """Mean, variance, skewness and excess kurtosis, as far as SciPy has formulas for them."""
+    shapes, loc, scale = parameters(family, args, given)
+    mean, variance, skewness, excess = family._stats(*shapes)
+    return (None if mean is None else loc + scale * mean, None if variance is None else scale * scale * variance,
+            skewness, excess)
+
+
+def _known(value: Any, family: Any) -> Any:
+    if value is None:
+        raise Unsupported(f"SciPy has no formula for this moment of {family.name}",
+                          instead="integrate it with scipy.integrate.quad")
+    return np.asarray(value)[()]
+
+
+@composite(st.rv_continuous.mean)
+def _(self, *args, **kwds):
+    return _known(_moments(self, args, kwds)[0], self)
+
+
+@composite(st.rv_continuous.var)
+def _(self, *args, **kwds):
+    return _known(_moments(self, args, kwds)[1], self)
+
+
+@composite(st.rv_continuous.std)
+def _(self, *args, **kwds):
+    return np.sqrt(_known(_moments(self, args, kwds)[1], self))
+
+
+@composite(st.rv_continuous.stats)
+def _(self, *args, moments="mv", **kwds):
+    found = _moments(self, args, kwds)
+    chosen = tuple([_known(value, self) for letter, value in zip("mvsk", found, strict=True) if letter in moments])
+    return chosen[0] if len(chosen) == 1 else chosen
 
 
 @composite(st.rv_discrete.logpmf)

@@ -103,10 +103,10 @@ def gamma_slope(a, x):
 
 # ------------------------------------------------------------------------------------------------------- beta
 
-def beta_below(m, n, a, b, x, rest):
+def beta_below(m, n, a, b, odds):
     """1 / B(a, b) times the integral over (0, x) of log(x / t)^m log((1 - t) / (1 - x))^n t^(a - 1) (1 - t)^(b - 1).
 
-    `rest` is 1 - x as the caller knows it, without rounding; the derivative in x stands for both.
+    Given as the odds x / (1 - x), which keep both x and 1 - x to all digits.
     """
     def weight(u, a, b, odds):
         ratio = np.log1p(odds * -np.expm1(-u))
@@ -115,20 +115,19 @@ def beta_below(m, n, a, b, x, rest):
     def mean(a, b, odds):
         rate = np.abs(a - (b - 1.0) * odds) + np.sqrt(np.abs(b - 1.0) * odds * (1.0 + odds)) + odds
         return _mean(weight, 1.0 / rate, 12.0 / np.sqrt(a) + 110.0 / a, a, b, odds)
-    whole = np.where(x < 0.5, sp.betainc(a, b, x), sp.betaincc(b, a, rest))
-    return whole * (_blockwise(mean, a, b, x / rest) if m or n else 1.0)
+    whole = np.where(odds < 1, sp.betainc(a, b, odds / (1.0 + odds)), sp.betaincc(b, a, 1.0 / (1.0 + odds)))
+    return whole * (_blockwise(mean, a, b, odds) if m or n else 1.0)
 
 
-@partials(beta_below, singular=True, at=[(1, 0, 1.5, 2.5, 0.3, 0.7), (0, 1, 0.7, 1.4, 0.2, 0.8), (1, 2, 1.3, 0.6, 0.4, 0.6)])
-def _(m, n, a, b, x, rest, *, out):
-    both = sp.psi(a + b)
+@partials(beta_below, singular=True, at=[(1, 0, 1.5, 2.5, 0.5), (0, 1, 0.7, 1.4, 0.2), (1, 2, 1.3, 0.6, 0.7)])
+def _(m, n, a, b, odds, *, out):
+    both, rest = sp.psi(a + b), 1.0 / (1.0 + odds)
     return (None, None,
-            out * (np.log(x) + both - sp.psi(a)) - beta_below(m + 1, n, a, b, x, rest),
-            out * (np.log(rest) + both - sp.psi(b)) + beta_below(m, n + 1, a, b, x, rest),
-            ((m / x * beta_below(m - 1, n, a, b, x, rest) if m else 0.0)
-             + (n / rest * beta_below(m, n - 1, a, b, x, rest) if n else 0.0)
-             + (0.0 if m or n else np.exp(sp.xlogy(a - 1.0, x) + sp.xlogy(b - 1.0, rest) - sp.betaln(a, b)))),
-            None)
+            out * (both - sp.psi(a) - np.log1p(1.0 / odds)) - beta_below(m + 1, n, a, b, odds),
+            out * (both - sp.psi(b) - np.log1p(odds)) + beta_below(m, n + 1, a, b, odds),
+            rest * ((m / odds * beta_below(m - 1, n, a, b, odds) if m else 0.0)
+                    + (n * beta_below(m, n - 1, a, b, odds) if n else 0.0)
+                    + (0.0 if m or n else np.exp((a - 1.0) * np.log(odds) + (a + b - 1.0) * np.log(rest) - sp.betaln(a, b)))))
 
 
 def _beta_side(x, mark):
@@ -144,9 +143,9 @@ def beta_slope(a, b, x):
     al, bl, xl = np.where(low, a, 1.0), np.where(low, b, 1.0), np.where(low, x, 0.3)
     ah, bh, xh = np.where(high, a, 1.0), np.where(high, b, 1.0), np.where(high, x, 0.7)
     below = (sp.betainc(al, bl, xl) * (np.log(xl) + sp.psi(al + bl) - sp.psi(al))
-             - beta_below(1, 0, al, bl, xl, 1.0 - xl))
+             - beta_below(1, 0, al, bl, xl / (1.0 - xl)))
     above = (sp.betaincc(ah, bh, xh) * (np.log(xh) + sp.psi(ah + bh) - sp.psi(ah))
-             + beta_below(0, 1, bh, ah, 1.0 - xh, xh))
+             + beta_below(0, 1, bh, ah, (1.0 - xh) / xh))
     return np.where(low, below, np.where(high, -above, np.where((x == 0) | (x == 1), 0.0, np.nan)))
 
 
@@ -158,9 +157,9 @@ def beta_slope_b(a, b, x):
     al, bl, xl = np.where(low, a, 1.0), np.where(low, b, 1.0), np.where(low, x, 0.3)
     ah, bh, xh = np.where(high, a, 1.0), np.where(high, b, 1.0), np.where(high, x, 0.7)
     below = (sp.betainc(al, bl, xl) * (np.log1p(-xl) + sp.psi(al + bl) - sp.psi(bl))
-             + beta_below(0, 1, al, bl, xl, 1.0 - xl))
+             + beta_below(0, 1, al, bl, xl / (1.0 - xl)))
     above = (sp.betaincc(ah, bh, xh) * (np.log1p(-xh) + sp.psi(ah + bh) - sp.psi(bh))
-             - beta_below(1, 0, bh, ah, 1.0 - xh, xh))
+             - beta_below(1, 0, bh, ah, (1.0 - xh) / xh))
     return np.where(low, below, np.where(high, -above, np.where((x == 0) | (x == 1), 0.0, np.nan)))
 
 

@@ -8,8 +8,18 @@ import scipy.linalg as sl
 
 from transad.errors import Unsupported
 from transad.rules.algebra import conj, transposed
-from transad.rules.decompositions import eig_cotangent, eigh_cotangent, qr_cotangent, svd_cotangent
+from transad.rules.decompositions import (
+    added_vectors,
+    eig_cotangent,
+    eigh_cotangent,
+    fold_triangle,
+    inverse_gaps,
+    qr_cotangent,
+    reflected,
+    svd_cotangent,
+)
 from transad.rules.registry import adjoint
+from transad.rules.through import through
 
 _A3 = np.array([[3.0, 0.5, -1.0], [0.2, 2.0, 0.4], [1.0, -0.3, 2.5]])
 _SPD = np.array([[4.0, 0.5, -1.0], [0.5, 3.0, 0.4], [-1.0, 0.4, 2.5]])
@@ -20,9 +30,11 @@ _Z3 = _A3 + 1j * _A3[::-1]
 
 # ------------------------------------------------------------------------------- decompositions NumPy has too
 
-@adjoint(sl.qr, "a", at=[(_A3,), (_B32,), (_B32,)], keywords=[{}, {"mode": "economic"}, {"mode": "r"}])
+@adjoint(sl.qr, "a", at=[(_A3,), (_B32,), (_B32,), (_B32,)], keywords=[{}, {"mode": "economic"}, {"mode": "r"}, {}])
 def _(g, out, a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
     rows, columns = np.shape(a)[-2:]
+    if mode == "full" and rows > columns and not pivoting and np.ndim(a) == 2 and not np.iscomplexobj(a):
+        return through(reflected, g, a)[0]
     if pivoting or mode == "raw" or (mode == "full" and rows > columns):
         raise Unsupported(f"scipy.linalg.qr(mode={mode!r}, pivoting={pivoting}) has no derivative rule",
                           instead="mode='economic'")
@@ -40,11 +52,9 @@ def _(g, out, a, full_matrices=True, compute_uv=True, overwrite_a=False, check_f
     if not compute_uv:
         return svd_cotangent(None, g, None, a)
     n = np.shape(out[1])[-1]
-    if np.any(g[0][..., n:]) or np.any(g[2][..., n:, :]):
-        raise Unsupported("the vectors that full_matrices=True adds to the SVD have no derivative",
-                          instead="pass full_matrices=False")
-    return svd_cotangent(g[0][..., :n], g[1], g[2][..., :n, :], a,
-                         (out[0][..., :n], out[1], out[2][..., :n, :]))
+    inner = (out[0][..., :n], out[1], out[2][..., :n, :])
+    total = svd_cotangent(g[0][..., :n], g[1], g[2][..., :n, :], a, inner)
+    return total + added_vectors(g[0][..., n:], g[2][..., n:, :], out[0][..., n:], out[2][..., n:, :], inner)
 
 
 @adjoint(sl.svdvals, "a", at=[(_A3,), (_B32,)])
@@ -52,28 +62,42 @@ def _(g, out, a, overwrite_a=False, check_finite=True):
     return svd_cotangent(None, g, None, a)
 
 
-def _plain_eigh(b: Any, by_index: Any, by_value: Any) -> None:
-    if b is not None or by_index is not None or by_value is not None:
-        raise Unsupported("generalised eigenvalues and subsets of them have no derivative rule",
-                          instead="reduce with the Cholesky factor of b; take all eigenvalues, then select")
+def _pencil(g_w: Any, g_v: Any, w: Any, v: Any, lower: bool) -> tuple[Any, Any]:
+    """The cotangents of a and b in `a v = b v diag(w)` with `v^T b v = 1`, real: dw = v^T (da - w db) v, and v moves by
+    v times the quotients of its other entries by the gaps, less half of `v^T db v` along itself."""
+    values = np.eye(np.shape(w)[-1]) * g_w
+    inner, on_b = values, values * w
+    if g_v is not None and np.any(g_v):
+        used = np.matmul(np.transpose(v), g_v)
+        quotients = used * inverse_gaps(np.expand_dims(w, 0) - np.expand_dims(w, 1), used, np.max(np.abs(w), initial=0.0),
+                                        "eigenvectors")
+        inner = inner + quotients
+        on_b = on_b + quotients * w + 0.5 * np.eye(np.shape(w)[-1]) * used
+    turned = np.transpose(v)
+    return (fold_triangle(np.matmul(v, np.matmul(inner, turned)), lower),
+            fold_triangle(-np.matmul(v, np.matmul(on_b, turned)), lower))
 
 
-@adjoint(sl.eigh, "a", at=[(_SPD,)] * 3, keywords=[{}, {"lower": False}, {"eigvals_only": True}])
+def _eigh(g: Any, out: Any, a: Any, b: Any, lower: bool, values: bool, kind: int, subset: tuple) -> tuple[Any, Any]:
+    if kind != 1 or subset != (None, None) or (b is not None and (np.iscomplexobj(a) or np.iscomplexobj(b))):
+        raise Unsupported("subsets of eigenvalues, complex pencils and the types 2 and 3 have no derivative rule",
+                          instead="take all eigenvalues, then select; reduce with the Cholesky factor of b")
+    w, v = sl.eigh(a, b, lower=lower) if values else out
+    g_w, g_v = (g, None) if values else g
+    return (eigh_cotangent(g_w, g_v, w, v, lower), None) if b is None else _pencil(g_w, g_v, w, v, lower)
+
+
+@adjoint(sl.eigh, "a", "b", at=[(_SPD,), (_SPD,), (_SPD,), (_A3 + _A3.T, _SPD), (_A3 + _A3.T, _SPD)],
+         keywords=[{}, {"lower": False}, {"eigvals_only": True}, {}, {"lower": False}])
 def _(g, out, a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,
       check_finite=True, subset_by_index=None, subset_by_value=None, driver=None):
-    _plain_eigh(b, subset_by_index, subset_by_value)
-    if eigvals_only:
-        w, v = sl.eigh(a, lower=lower)
-        return eigh_cotangent(g, None, w, v, lower)
-    return eigh_cotangent(g[0], g[1], out[0], out[1], lower)
+    return _eigh(g, out, a, b, lower, eigvals_only, type, (subset_by_index, subset_by_value))
 
 
-@adjoint(sl.eigvalsh, "a", at=[(_SPD,)])
+@adjoint(sl.eigvalsh, "a", "b", at=[(_SPD,), (_A3 + _A3.T, _SPD)])
 def _(g, out, a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True,
       subset_by_index=None, subset_by_value=None, driver=None):
-    _plain_eigh(b, subset_by_index, subset_by_value)
-    w, v = sl.eigh(a, lower=lower)
-    return eigh_cotangent(g, None, w, v, lower)
+    return _eigh(g, out, a, b, lower, True, type, (subset_by_index, subset_by_value))
 
 
 _ROTATION = np.array([[0.5, -1.0, 0.2], [1.3, 0.4, 0.1], [0.0, 0.3, 2.0]])

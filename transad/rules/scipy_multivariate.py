@@ -38,6 +38,18 @@ def _(g, out, k, mu, loc=0):
     return unbroadcast(g * st.poisson.pmf(np.floor(k), mu, loc), mu)
 
 
+@adjoint(st.poisson.logcdf, "mu", at=[(_K, 1.3), (2.5, 0.7)])
+def _(g, out, k, mu, loc=0):
+    ratio = np.exp(st.poisson.logpmf(np.floor(k), mu, loc) - np.where(np.isneginf(out), 0.0, out))
+    return unbroadcast(np.where(np.isneginf(out), 0.0, -g * ratio), mu)
+
+
+@adjoint(st.poisson.logsf, "mu", at=[(_K, 1.3), (2.5, 0.7)])
+def _(g, out, k, mu, loc=0):
+    ratio = np.exp(st.poisson.logpmf(np.floor(k), mu, loc) - np.where(np.isneginf(out), 0.0, out))
+    return unbroadcast(np.where(np.isneginf(out), 0.0, g * ratio), mu)
+
+
 @adjoint(st.binom.logpmf, "p", at=[(_K, 5, 0.3), (_K, 5, np.array([0.1, 0.4, 0.8]))])
 def _(g, out, k, n, p, loc=0):
     return unbroadcast(g * _inside((k - loc) / p - (n - k + loc) / (1 - p), out, True), p)

@@ -13,6 +13,7 @@ import scipy.special as sp
 from transad.rules.algebra import unbroadcast, unknown
 from transad.rules.registry import adjoint, nondiff, partials
 from transad.rules.scipy_incomplete import beta_slope, beta_slope_b, gamma_slope
+from transad.rules.scipy_zeta import trigamma
 
 _ROOT_PI = np.sqrt(np.pi)
 _ROOT_2PI = np.sqrt(2 * np.pi)
@@ -44,9 +45,9 @@ def _(z, *, out):
     return np.where(pole, (-1.0) ** n * sp.gamma(n + 1), -out * sp.psi(np.where(pole, 1.0, z)))
 
 
-@partials(sp.psi, singular=True, at=[(1.5,), (-2.3,), (40.0,)])
+@partials(sp.psi, singular=True, at=[(1.5,), (-2.3,), (40.0,), (1.5 + 0.7j,), (-1.3 + 0.4j,)])
 def _(z):
-    return sp.polygamma(1, z)
+    return trigamma(z)
 
 
 @partials(sp.polygamma, singular=True, at=[(1, 1.5), (2, 0.7), (0, 3.0)])
@@ -305,9 +306,20 @@ def _(x, lmbda):
     return np.exp((lmbda - 1) * np.log1p(x)), np.log1p(x) ** 2 * _second_exprel(lmbda * np.log1p(x))
 
 
-@partials(sp.inv_boxcox, singular=True, at=[(0.7, 0.4), (0.7, -0.3)])
+@partials(sp.inv_boxcox, singular=True, at=[(0.7, 0.4), (0.7, -0.3), (0.7, 0.0), (0.7, 1e-4)])
 def _(x, lmbda, *, out):
-    return out ** (1 - lmbda), out * (x / (lmbda * (1 + lmbda * x)) - np.log1p(lmbda * x) / lmbda ** 2)
+    return out / (1 + lmbda * x), out * x * x * box_cox_slope(lmbda * x)
+
+
+def box_cox_slope(z):
+    """(z / (1 + z) - log(1 + z)) / z^2: the derivative of log(1 + l x) / l in l, over x^2, at z = l x."""
+    small = np.abs(z) < 0.05
+    far, y = np.where(small, 1.0, z), np.where(small, z, 0.0)
+    series, power = -0.5, 1.0
+    for k in range(1, 14):
+        power = -power * y
+        series = series - (k + 1) / (k + 2) * power
+    return np.where(small, series, (far / (1 + far) - np.log1p(far)) / (far * far))
 
 
 @partials(sp.sindg, singular=True, at=[(30.0,)])

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.special as sp
 
 from transad.rules.registry import adjoint, partials
-from transad.rules.scipy_special import unknown
+from transad.rules.scipy_special import box_cox_slope, unknown
 
 DEGREE = np.pi / 180.0
 
@@ -22,13 +22,9 @@ def _(x, *, out):
     return -DEGREE * (1.0 + out * out)
 
 
-@partials(sp.inv_boxcox1p, singular=True, at=[(0.5, 1.3), (0.4, 0.0)])
-def _(x, lmbda):
-    base = 1.0 + lmbda * x
-    root = np.where(lmbda == 0, np.exp(x), np.exp(np.log(base) / np.where(lmbda == 0, 1.0, lmbda)))
-    safe = np.where(lmbda == 0, 1.0, lmbda)
-    on_lmbda = np.where(lmbda == 0, -0.5 * x * x, (x / base - np.log(base) / safe) / safe)
-    return root / base, root * on_lmbda
+@partials(sp.inv_boxcox1p, singular=True, at=[(0.5, 1.3), (0.4, 0.0), (0.4, 1e-4)])
+def _(x, lmbda, *, out):
+    return (out + 1) / (1.0 + lmbda * x), (out + 1) * x * x * box_cox_slope(lmbda * x)
 
 
 @partials(sp.ellipkinc, singular=True, at=[(0.7, 0.4), (1.2, 0.3)])
@@ -110,12 +106,6 @@ def _(n, alpha, x):
 @partials(sp.eval_laguerre, singular=True, at=[(3, 0.7), (0, 0.5), (1, 0.4)])
 def _(n, x):
     return unknown("eval_laguerre", "n"), np.where(n > 0, -sp.eval_genlaguerre(n - 1, 1.0, x), 0.0)
-
-
-@partials(sp.bdtr, singular=True, at=[(2.0, 5, 0.4), (0.0, 3, 0.7)])
-def _(k, n, p):
-    j = np.floor(k)
-    return unknown("bdtr", "k"), None, -(n - j) * sp.binom(n, j) * p ** j * (1 - p) ** (n - j - 1)
 
 
 # Several results
