@@ -432,3 +432,18 @@ def test_python_answers_where_nothing_is_typed():
     np.testing.assert_allclose(g, np.sum(X * np.cos(0.7 * X), axis=1), rtol=1e-12)
     with pytest.warns(transad.TransadPerformanceWarning), pytest.raises(transad.NotScalar, match="one real loss per sample"):
         transad.per_sample_grad(lambda p, X: {"a": p * X}["a"], batched=True)(0.7, X)
+
+
+def test_explain_says_what_a_batch_becomes():
+    from transad.explain import explained
+    from transad.plan import planned
+    kinds = "float64[:], float64[:,:]"
+    said = explained(planned(softmax, signature=kinds, options={"jit": True}), ["X"])
+    assert "each loss depends on its row alone" in said and "one compiled loop" in said
+    said = explained(planned(normalised, signature=kinds), ["X"])
+    assert "a cotangent for each loss" in said and "`np.sum(Z)` takes all rows" in said and "Z - Z.mean()" in said
+    assert "one run of the reverse sweep, with a leading axis" in said
+    said = explained(planned(lambda A, b: np.linalg.solve(A, b) * b, signature="float64[:,:], float64[:]"))
+    assert "called for each cotangent: linalg_solve_adjoint" in said
+    with pytest.raises(transad.InvalidArgument, match="no argument Q"):
+        explained(planned(normalised, signature=kinds), ["Q"])

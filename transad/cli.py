@@ -43,6 +43,8 @@ def _parser() -> argparse.ArgumentParser:
 
     explain = commands.add_parser("explain", help="which path the derivative takes and why, and what it keeps")
     _target(explain)
+    explain.add_argument("--rows", metavar="NAMES", help="arguments with the rows of a batch: whether each loss depends on its "
+                         "row alone")
     explain.set_defaults(run=_explain)
 
     check = commands.add_parser("check", help="compare the derivative of a function with differences")
@@ -168,7 +170,8 @@ def _by_column(text: str, coloured: Any) -> str:
 
 def _explain(options: argparse.Namespace) -> int:
     from transad.explain import explained
-    print(explained(_plan(options)))
+    rows = [r.strip() for r in options.rows.split(",")] if options.rows else []
+    print(explained(_plan(options), rows))
     return 0
 
 

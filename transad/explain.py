@@ -22,11 +22,12 @@ f (..., line 1)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from transad.batch_notes import of_cotangents, of_rows
 from transad.errors import Place
 from transad.ir import Block, Do, For, Let, Statement, Store, While, blocks, dump, walk
 from transad.kinds import Array, Scalar
@@ -76,8 +77,8 @@ def advice(reason: str) -> str:
                 "write this part with numbers, arrays, tuples, loops and branches")
 
 
-def explained(plan: Plan) -> str:
-    """The explanation as text."""
+def explained(plan: Plan, rows: Sequence[str] = ()) -> str:
+    """The explanation as text; `rows`: as a function of a batch, the arguments that have its rows."""
     out = [f"{plan.function.__qualname__.rpartition('<locals>.')[2]} ({plan.source.filename}, line "
            f"{plan.source.first_line})", f"  arguments: {plan.signature or 'none'}"]
     by_use = [a.name for a in plan.arguments if a.origin == "use"]
@@ -85,6 +86,7 @@ def explained(plan: Plan) -> str:
         out.append(f"    (assumed from their use: {', '.join(by_use)})")
     out.append(f"  with respect to: {', '.join(plan.wanted) or 'nothing'}")
     out += _refused(plan) if plan.refused else _typed(plan)
+    out += of_rows(plan, rows) if rows else []
     notes = noted(plan)
     if notes:
         out += ["  maps:", *(f"    {note}" for note in notes)]
@@ -135,6 +137,7 @@ def _typed(plan: Plan) -> list[str]:
         from transad.sweeps import CHUNK
         out.append(f"  mode=\"forward\": grad runs no reverse sweep; up to {MOST} numbers take one sweep where that can be,\n"
                    f"    more take several of {plan.state.options.chunk or CHUNK} directions each (chunk=)")
+    out += of_cotangents(plan)
     if plan.state.unmarked[0]:
         out.append(f"  {plan.state.unmarked[0]} is marked fwddiff, but is differentiated in reverse: {plan.state.unmarked[1]}")
     leaves = [n for w in plan.wanted for n in _leaf_names(plan.state.arguments[w], plan.state.specialiser, w)]
@@ -151,7 +154,7 @@ def _maps(plan: Plan) -> list[str]:
     chain = plan.state.chain if plan.state is not None else None
     if chain is None:
         return []
-    count = len({entry.removesuffix("_rev") for entry, _ in chain.maps})
+    count = len({entry.removesuffix("_rev") for entry, *_ in chain.maps})
     how = "on several threads where the work pays for it" if chain.threaded else "on one thread"
     return [f"  kernels: {count} loop{'s' if count > 1 else ''} whose items do not depend on each other, run {how}",
             *(f"    {note}" for note in chain.notes),

@@ -21,31 +21,20 @@ from transad.passes.specialise.values import NotTyped
 from transad.quote import show
 from transad.tree import children
 
-__all__ = ["Lanes", "gradients_of_losses", "lanes_of"]
+__all__ = ["Lanes", "gradients_of_losses", "lanes_of", "reverse_lanes"]
 
 _MEMORY = 1 << 17               # numbers that one run with a leading axis holds: the processor's cache
 _BLOCK = 64                     # losses of a batch at a time
 
 
 class Lanes:
-    """The reverse sweep of a pair with a leading axis. Raises NotTyped where a branch is decided by a cotangent, or a
-    loop would be run by Python where it can be compiled."""
+    """The reverse sweep of a signature with a leading axis."""
 
     def __init__(self, typed: Any, saved: tuple, results: tuple) -> None:
         pair = typed.built.pair
-        if typed.built.chain is not None:
-            raise NotTyped("its reverse sweep is a chain of maps")
-        if typed.options.jit and any(isinstance(s, For | While) for s in walk(pair.reverse)):
-            raise NotTyped("compiled, its loops run one sweep after another")
         ranks = {v: np.ndim(x) for v, x in zip(pair.saved, saved, strict=True)}
         ranks |= {v: np.ndim(x) for v, x in zip(pair.seeds, results, strict=True)}
-        ranks |= {v: np.ndim(x) for v, x in pair.constants.items() if kind_of(x) is not None}
-        taken = {*pair.kinds, *pair.constants, *pair.saved, *pair.seeds, "np", "math", *HELPERS, "saved"}
-        taken |= {n for s in walk(pair.reverse) for n in (getattr(s, "name", ""), getattr(s, "var", ""))}
-        names = Names(taken)
-        count = names.fresh("lanes")
-        self.made = batched(pair.reverse, pair.cotangents, ranks, set(pair.seeds), count, names)
-        self.text = _text(pair, self.made, count)
+        self.made, self.text = reverse_lanes(pair, typed.options, typed.built.chain is not None, ranks)
         self.run = self.loaded(pair)
         self.size = sum(int(np.size(x)) for x in (*saved, *results)) + 1
 
@@ -71,6 +60,23 @@ class Lanes:
                 found = self.run(saved, *(s[a:a + step] for s in seeds))
                 parts.append(found if isinstance(found, tuple) else (found,))
         return [p[0] if len(p) == 1 else np.concatenate(p) for p in zip(*parts, strict=True)]
+
+
+def reverse_lanes(pair: Any, options: Any, maps: bool, ranks: dict[str, int]) -> tuple[Batched, str]:
+    """The reverse sweep of a pair with a leading axis; `ranks`: of what is saved and of the results.
+
+    Raises NotTyped where a branch is decided by a cotangent, or a loop would be run by Python where it can be compiled."""
+    if maps:
+        raise NotTyped("its reverse sweep is a chain of maps")
+    if options.jit and any(isinstance(s, For | While) for s in walk(pair.reverse)):
+        raise NotTyped("compiled, its loops run one sweep after another")
+    ranks = ranks | {v: np.ndim(x) for v, x in pair.constants.items() if kind_of(x) is not None}
+    taken = {*pair.kinds, *pair.constants, *pair.saved, *pair.seeds, "np", "math", *HELPERS, "saved"}
+    taken |= {n for s in walk(pair.reverse) for n in (getattr(s, "name", ""), getattr(s, "var", ""))}
+    names = Names(taken)
+    count = names.fresh("lanes")
+    made = batched(pair.reverse, pair.cotangents, ranks, set(pair.seeds), count, names)
+    return made, _text(pair, made, count)
 
 
 def _text(pair: Any, made: Batched, count: str) -> str:
