@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from transad.kernel_entry import Run
 from transad.kernel_text import Kernel, of_numbers
-from transad.kinds import Array
+from transad.kinds import FLOAT, Array
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.bounds import Bounds
@@ -15,6 +15,7 @@ from transad.passes.forward import push
 from transad.passes.forward.lanes import Lane, item_lanes
 from transad.passes.forward.push import Push
 from transad.passes.forward.text import _lines
+from transad.passes.forward.tidy import tidy
 from transad.passes.kernelize import Map
 from transad.passes.reverse import Pair
 from transad.passes.specialise.values import NotTyped
@@ -115,6 +116,10 @@ def forward_kernel(label: str, k: int, part: Map, bounds: Bounds, pair: Pair, wa
         return None
     if sweep.writes:
         return None
+    outs = [*sweep.results, *(t for row in sweep.tangents for t in row)]
+    sweep.body, outs = tidy(sweep.body, outs, sweep.parameters, {v for v, k in sweep.kinds.items() if k == FLOAT})
+    n = len(sweep.results)
+    sweep.results, sweep.tangents = outs[:n], [outs[n * k:n * (k + 1)] for k in range(1, len(sweep.tangents) + 1)]
     kernel = ForwardKernel(label, k, part, bounds, pair, wanted, live, start, stop, found.lanes, sweep)
     return kernel if kernel.slopes else None
 

@@ -99,6 +99,8 @@ class Linear(Differentiate):
                 self.run(a, self.through(e, cot, slope, 2))
 
     def named(self, cot: Term, e: Node) -> Term:
+        if not cot.factors and not cot.divisors:
+            return cot
         new = super().named(cot, e)
         self.values.program.kinds[new.factors[0].id] = self.values.kind(e)
         if self.may_be_infinite(cot):

@@ -20,6 +20,7 @@ from transad.passes.activity import activity, carriers
 from transad.passes.forward.array_calls import LINEAR_CALLS
 from transad.passes.forward.linear import Linear, Present, array_sources, seen_through
 from transad.passes.forward.push_arrays import ArrayTangents, element_arrays, items_of
+from transad.passes.forward.tidy import onto, tidy
 from transad.passes.prune import _live_block
 from transad.passes.regions import Regions, regions
 from transad.passes.reverse.partials import Contributions
@@ -66,6 +67,10 @@ def push(program: Program, lanes: list[list[str]], names: Names, stopped: Iterab
     ends: Block = work.ends
     wanted = {n for e in [*results, *(t for row in tangents for t in row)] for n in names_in(e)}
     body, _ = _live_block(body + ends, wanted, keep_user=True)
+    given = [*(base(p) for p in program.parameters), *(t for lane in work.seed_names for t in lane)]
+    body, outs = tidy(body, [*results, *(t for row in tangents for t in row)], given)
+    n = len(results)
+    results, tangents = outs[:n], [outs[n * (k + 1):n * (k + 2)] for k in range(len(lanes))]
     written = any(found.written(p) for p in program.parameters if p in found.parent)
     return Push(program.name, [base(p) for p in program.parameters], body, results, tangents,
                 work.seed_names, program.kinds, program.constants, written)
@@ -244,7 +249,9 @@ class _Pusher(ArrayTangents):
         before, tangents = self.flow(s.value, s, moving)
         out: Block = []
         for k in lanes:
-            value = tangents.get(k, constant(0.0))
+            value = onto(self.t(variable, k), tangents.get(k, constant(0.0)))
+            if isinstance(value, gast.UnaryOp) and isinstance(value.operand, gast.Constant):
+                value = constant(-value.operand.value)
             if isinstance(value, gast.Constant) and self.assignments[variable] == 1:
                 self.fixed[(variable, k)] = float(value.value)
             else:
