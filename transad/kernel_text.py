@@ -55,7 +55,7 @@ class Kernel(Entry):
         self.seeded = [v for v in part.outputs if v in live]
         self.rows = [v for v in part.arrays if self.kinds[v].ndim > 1]       # type: ignore[union-attr]
         self.functions: list[tuple[str, frozenset[str]]] = []
-        self.entries: list[tuple[str, str]] = []
+        self.entries: list[tuple[str, str, int]] = []
         self.taken = Names({*self.kinds, *pair.constants, *pair.seeds, "np", "math", start, stop,
                             *(n for s in walk(pair.reverse) for n in reads(s))})
         self.local = Local(*[self.taken.fresh(v) for v in ("n", "c", "i", "first", "last", "chunks", "work", "sums",
@@ -217,7 +217,8 @@ class Kernel(Entry):
             self.functions.append((r.threads, frozenset({"threaded"})))
         out.append("\n".join(self.whole(r)))
         self.functions.append((f"{self.entry}{suffix}", frozenset()))
-        self.entries.append((f"{self.entry}{suffix}", f"{self.label}_work{self.k}"))
+        kept = len([v for v in r.stored if v != self.start]) if mode == "keep" else 0
+        self.entries.append((f"{self.entry}{suffix}", f"{self.label}_work{self.k}", kept))
         return out
 
     def planned(self, mode: str, suffix: str) -> Run:

@@ -57,14 +57,15 @@ class NoKernel(Exception):
 @dataclass
 class Chain:
     """A module of several sweeps, where `Pair` is one of two. `functions`: what is compiled, callees first, with the
-    flags `threaded` and `checked`; `maps`: the entry of each map."""
+    flags `threaded` and `checked`; `maps`: the entry of each map,
+    its estimate of the work, and how many of its results are for its reverse sweep alone."""
 
     name: str
     parameters: list[str]
     constants: dict[str, Any]
     text: str
     functions: list[tuple[str, frozenset[str]]]
-    maps: list[tuple[str, str]]
+    maps: list[tuple[str, str, int]]
     threaded: bool
     writes: bool = False
     notes: list[str] = field(default_factory=list)
@@ -136,7 +137,7 @@ class _Chain:
         self.names = Names({*program.kinds, *program.constants, *program.parameters, "np", "math", "saved"})
         self.chunks: list[str] = []
         self.functions: list[tuple[str, frozenset[str]]] = []
-        self.maps: list[tuple[str, str]] = []
+        self.maps: list[tuple[str, str, int]] = []
         self.forward, self.saved = Lines(), list[str]()
         self.backward: list[tuple[Lines, Lines]] = []
         self.cotangents: dict[str, list[str]] = {}

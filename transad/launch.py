@@ -84,7 +84,7 @@ def _launched(chain: Chain, code: types.CodeType, path: str, options: Options,
                 made.update(compiled_space(chain, code, path, options))
             return threads.guarded(made[entry], options.threads)
         return make
-    for entry, work in chain.maps:
+    for entry, work, kept in chain.maps:
         count = plain[work].__code__.co_argcount
-        space[entry] = map_helpers.Launcher(plain[entry], plain[work], count, compiled(entry))
+        space[entry] = map_helpers.Launcher(plain[entry], plain[work], count, compiled(entry), kept)
     return space

@@ -114,8 +114,8 @@ class Launcher:
     """A map of a function that is otherwise run by Python: large ones are compiled, when they are met first."""
 
     def __init__(self, plain: Callable[..., Any], work: Callable[..., float], arrays: int,
-                 compiled: Callable[[], Callable[..., Any]]) -> None:
-        self.plain, self.work, self.arrays, self.make = plain, work, arrays, compiled
+                 compiled: Callable[[], Callable[..., Any]], kept: int) -> None:
+        self.plain, self.work, self.arrays, self.make, self.kept = plain, work, arrays, compiled, kept
         self.compiled: Callable[..., Any] | None = None
         self.broken = False
 
@@ -142,7 +142,8 @@ class Launcher:
         """The compiled map; by Python where something is not finite, which may be an exception there (`math.log(0.0)`)."""
         assert self.compiled is not None
         results = self.compiled(*args)
-        if all(map(_finite, results if isinstance(results, tuple) else (results,))) and all(
+        given = results if isinstance(results, tuple) else (results,)
+        if all(map(_finite, given[:len(given) - self.kept])) and all(
                 map(_finite, args[self.arrays:])):
             return results
         return self.plain(*args)
