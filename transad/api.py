@@ -70,6 +70,8 @@ class _Selection:
     def __init__(self, function: Any, argnums: Argnums, argnames: str | Sequence[str] | None) -> None:
         self.function = function
         self.single = isinstance(argnums, (int, np.integer)) if argnames is None else isinstance(argnames, str)
+        if not isinstance(argnums, (int, np.integer, tuple, list, range)):
+            raise InvalidArgument(f"argnums must be an int or a tuple of ints, not {argnums!r}")
         self.argnums = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
         self.argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
         for number in self.argnums:

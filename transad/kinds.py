@@ -59,7 +59,7 @@ def kind_of(value: Any) -> Kind | None:
     if type(value) is float:
         return FLOAT
     if type(value) is np.ndarray:
-        return Array(value.dtype.name, value.ndim) if value.dtype.name in _DTYPES else None
+        return Array(value.dtype.name, value.ndim) if value.dtype.name in _DTYPES and value.dtype.isnative else None
     if isinstance(value, np.generic):
         return Scalar(value.dtype.name) if value.dtype.name in _DTYPES else None
     return {bool: BOOL, int: INT, complex: Scalar("complex128")}.get(type(value))

@@ -18,6 +18,7 @@ import numpy as np
 from transad import cache
 from transad.describe import Shape
 from transad.emit import HELPERS, emit
+from transad.errors import InvalidArgument
 from transad.ir import Do, For, dump, walk
 from transad.kernels import Chain, chain
 from transad.kinds import Array, Kind
@@ -280,31 +281,46 @@ def _assembled(structure: Any, flat: Any) -> Any:
     return new
 
 
-def _flatten(structure: Any, cotangent: Any, results: Any, seeds: list[Any]) -> None:
+def _flatten(structure: Any, cotangent: Any, results: Any, seeds: list[Any], where: str = "result") -> None:
     if isinstance(structure, Val):
         if results is None:
             seeds.append(0.0 if cotangent is None else cotangent)
             return
-        value = next(results)
-        if isinstance(structure.kind, Array):
-            if cotangent is None:
-                seeds.append(np.zeros(value.shape))
-            else:
-                seeds.append(np.broadcast_to(np.asarray(cotangent, dtype=_float(value.dtype)), value.shape))
-        else:
-            seeds.append(0.0 if cotangent is None else float(cotangent))
+        seeds.append(_seed(structure.kind, cotangent, next(results), where))
     elif isinstance(structure, Tup):
-        parts = [None] * len(structure.items) if cotangent is None else list(cotangent)
+        parts = [None] * len(structure.items) if cotangent is None else _entries(cotangent, where)
         if len(parts) != len(structure.items):
-            from transad.errors import InvalidArgument
-            raise InvalidArgument(f"the cotangent has {len(parts)} entries, the result {len(structure.items)}")
-        for v, c in zip(structure.items, parts, strict=True):
-            _flatten(v, c, results, seeds)
+            raise InvalidArgument(f"the cotangent has {len(parts)} entries, the {where} {len(structure.items)}")
+        for k, (v, c) in enumerate(zip(structure.items, parts, strict=True)):
+            _flatten(v, c, results, seeds, f"{where}[{k}]")
     elif isinstance(structure, Record):
         for k, v in structure.fields.items():
             part = None if cotangent is None else cotangent.get(k) if isinstance(cotangent, dict) else getattr(
                 cotangent, k)
-            _flatten(v, part, results, seeds)
+            _flatten(v, part, results, seeds, f"{where}.{k}")
+
+
+def _entries(cotangent: Any, where: str) -> list[Any]:
+    try:
+        return list(cotangent)
+    except TypeError:
+        raise InvalidArgument(f"the cotangent of {where} does not have its structure") from None
+
+
+def _seed(kind: Kind, cotangent: Any, value: Any, where: str) -> Any:
+    """The cotangent of one number or array of the result."""
+    if cotangent is None:
+        return np.zeros(value.shape) if isinstance(kind, Array) else 0.0
+    given = np.asarray(cotangent)
+    if given.dtype.kind not in ("biufc" if kind.dtype.startswith("complex") else "biuf"):
+        raise InvalidArgument(f"the cotangent of {where} holds {given.dtype} values, the result {kind.dtype}")
+    if isinstance(kind, Array):
+        if given.shape != value.shape:
+            raise InvalidArgument(f"the cotangent of {where} has shape {given.shape}, the result {value.shape}")
+        return np.asarray(given, dtype=_float(value.dtype))
+    if given.ndim:
+        raise InvalidArgument(f"the cotangent of {where} has shape {given.shape}, the result is a number")
+    return float(given)
 
 
 def _float(dtype: Any) -> Any:

@@ -15,6 +15,7 @@ import copy
 import dataclasses
 import enum
 import functools
+import numbers
 import types
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,7 @@ __all__ = ["children", "is_number", "leaves_of", "map_tree", "rebuilt"]
 
 _LEAVES = (np.ndarray, np.generic, str, bytes, bytearray, int, float, complex, range, slice, types.FunctionType,
            types.BuiltinFunctionType, types.MethodType, types.ModuleType, type, np.ufunc, np.dtype,
-           np.random.Generator, functools.partial, enum.Enum, types.GeneratorType, type(None), type(Ellipsis))
+           np.random.Generator, functools.partial, enum.Enum, numbers.Number, types.GeneratorType, type(None), type(Ellipsis))
 
 
 def is_number(value: Any) -> bool:

@@ -6,6 +6,7 @@ arguments and run it. A function that cannot be typed is remembered with its rea
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -204,6 +205,8 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
     found = find(function, args, kwargs, positions, names, chosen)
     if found is None or isinstance(found[0], Refusal):
         if chosen.jit or chosen.path == "typed":
+            if found is None:
+                check_call(function, args, kwargs)
             raise chosen.refused(function, found[0] if found is not None else None)
         return None
     typed, leaves, cells, _bound = found
@@ -234,7 +237,7 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
         seeds = typed.built.flatten_cotangent(cotangent, results)
         with np.errstate(all="ignore"):
             outs = reversed_by(typed, chosen, saved, seeds)
-        return in_place((outs,) if typed.total == 1 else outs)
+        return in_place((outs,) if typed.total == 1 else outs or ())
 
     def in_place(outs: Sequence[Any]) -> list[Any]:
         leaves_out = iter(outs)
@@ -249,6 +252,15 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
         return None if run is None else in_place(run(saved, seeds))
     back.at_once = at_once      # type: ignore[attr-defined]
     return y, back
+
+
+def check_call(function: Any, args: tuple, kwargs: dict) -> None:
+    """What Python says of a call with too many arguments, or with names that the function does not have."""
+    try:
+        described = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    described.bind(*args, **kwargs)
 
 
 def reversed_by(typed: Typed, chosen: Options, saved: tuple, seeds: list[Any]) -> Any:

@@ -16,10 +16,12 @@ from .strided import is_array, is_complex, is_complex_var, is_var, number_type
 __all__ = ["gradients", "seed"]
 
 
-def gradients(sweep: Any, y: Any, cotangent: Any, places: list[Any], once: bool = False) -> list[Any]:
-    """The gradients at `places` for a cotangent of the result `y`; `once`: the tape is used up."""
+def gradients(sweep: Any, y: Any, cotangent: Any, places: list[Any], once: bool = False,
+              strict: bool = False) -> list[Any]:
+    """The gradients at `places` for a cotangent of the result `y`; `once`: the tape is used up; `strict`: the
+    cotangent comes from a user."""
     context = Context(sweep)
-    seed(context, y, cotangent, "result")
+    seed(context, y, cotangent, "result", strict)
     if once:
         sweep.handles.clear()
         sweep.roots.clear()
@@ -27,19 +29,23 @@ def gradients(sweep: Any, y: Any, cotangent: Any, places: list[Any], once: bool 
     return [collected(context, place) for place in places]
 
 
-def seed(context: Any, y: Any, cotangent: Any, where: str) -> None:
+def seed(context: Any, y: Any, cotangent: Any, where: str, strict: bool = False) -> None:
     """Add the cotangent of the result, which has the result's structure (None: zero)."""
     if cotangent is None:
         return
     if is_var(y):
         if np.ndim(cotangent) != 0:
             raise InvalidArgument(f"the cotangent of {where} has shape {np.shape(cotangent)}, the result is a number")
+        if strict:
+            _same_sort(cotangent, is_complex_var(y), where)
         context.accumulate(y, cotangent)
         return
     if is_array(y):
         if np.shape(cotangent) != np.shape(y):
             raise InvalidArgument(f"the cotangent of {where} has shape {np.shape(cotangent)}, the result "
                                   f"{np.shape(y)}")
+        if strict:
+            _same_sort(cotangent, y.dtype.kind not in "fiu", where)
         if y.dtype.kind in "fciuV":
             context.accumulate(y, np.asarray(cotangent), False, False)
         return
@@ -53,7 +59,12 @@ def seed(context: Any, y: Any, cotangent: Any, where: str) -> None:
     for key, part in parts:
         if key not in found:
             raise InvalidArgument(f"the cotangent of {where} lacks the entry {key!r}")
-        seed(context, part, found[key], f"{where}[{key!r}]")
+        seed(context, part, found[key], f"{where}[{key!r}]", strict)
+
+
+def _same_sort(cotangent: Any, complex_result: bool, where: str) -> None:
+    if np.asarray(cotangent).dtype.kind not in ("biufc" if complex_result else "biuf"):
+        raise InvalidArgument(f"the cotangent of {where} holds other things than {'' if complex_result else 'real '}numbers")
 
 
 def collected(context: Any, place: Any) -> Any:

@@ -44,7 +44,7 @@ class Back:
             return call_rewritten(gradients, self.sweep, self._y, cotangent, self.places)
         try:
             with np.errstate(all="ignore"):
-                return gradients(self.sweep, self._y, cotangent, self.places, self._once)
+                return gradients(self.sweep, self._y, cotangent, self.places, self._once, strict=True)
         finally:
             pool.settle()
 
