@@ -37,7 +37,8 @@ def versions() -> str:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             found.append(f"{package} -")
-    found.append(platform.libc_ver()[1])            # its vector library is called by name
+    # The vector library of the C library is called by name (`vector_math`).
+    found.append(f"libc {platform.libc_ver()[1] or '-'} {os.environ.get('TRANSAD_VECTOR_MATH', '')}")
     return f"python {sys.version_info[0]}.{sys.version_info[1]}, " + ", ".join([*found, f"helpers {_helpers()}"])
 
 

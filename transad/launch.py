@@ -21,7 +21,7 @@ from transad.runtime import typed as helpers
 
 def load_chain(chain: Chain, options: Options) -> tuple[Callable, Callable, Callable, Callable, str]:
     """The forward, reverse and joint sweeps, the reverse as plain Python, and the path of the file."""
-    path = cache.stored(chain.text, chain.name, f"{options!r}, vector math {vector_maps.wanted(options)}")
+    path = cache.stored(chain.text, chain.name, repr(options))
     code = compile(chain.text, path, "exec")
     plain = _space(chain, path, helpers, map_helpers)
     exec(code, plain)
