@@ -18,8 +18,8 @@ BY_PYTHON = {
     # the first item that decides ends the loop
     "under_any", "under_all", "all_of_filtered", "any_stops",
     # not compiled yet
-    "under_fsum", "vectorized", "vectorized_two",
-    "explicit_gradients", "bound_method", "list_of_arrays", "writes_into_captured",
+    "under_fsum",
+    "bound_method", "list_of_arrays", "writes_into_captured",
 }
 CHEAP = {"captured_gathered", "captured_matrix_gathered", "captured_tuple", "captured_dataclass"}
 

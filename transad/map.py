@@ -112,9 +112,12 @@ def _recorded(f: Callable[..., Any], xs: tuple) -> Any:
     from transad.runtime.indexing import getitem
     n = min(len(x) for x in xs)
     items = [call(f, *(getitem(x, i) for x in xs)) for i in range(n)]
-    if items and isinstance(items[0], tuple):
-        return tuple(call(np.array, [item[k] for item in items]) for k in range(len(items[0])))
-    return call(np.array, items)
+
+    def together(values: list[Any]) -> Any:
+        if values and isinstance(values[0], tuple):
+            return tuple(together([v[k] for v in values]) for k in range(len(values[0])))
+        return call(np.array, values)
+    return together(items)
 
 
 def _nothing(f: Callable[..., Any], arrays: list[np.ndarray]) -> Any:

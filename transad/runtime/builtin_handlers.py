@@ -365,18 +365,6 @@ def _fromiter(iterable: Any, dtype: Any, count: int = -1, *, like: Any = None) -
     return call(np.array, items, dtype=dtype)
 
 
-@handles(math.fsum)
-def _fsum(iterable: Any, /) -> Any:
-    rule = find(math.fsum)
-    assert rule is not None
-    return apply(math.fsum, rule, (list(iterate(iterable)),), {})
-
-
-@handles(math.prod)
-def _prod(iterable: Any, /, *, start: Any = 1) -> Any:
-    return functools.reduce(BINARY["mul"], iterate(iterable), start)
-
-
 @handles(np.nditer)
 def _nditer(*args: Any, **kwargs: Any) -> Any:
     return opaque(np.nditer, args, kwargs)

@@ -31,11 +31,11 @@ def joint(pair: Pair, names: Names) -> Program:
         raise NotTyped("a tape whose length is not known beforehand, in second order")
     program = Program(pair.name, list(pair.parameters), [], [name(y), *pair.cotangents], dict(pair.kinds),
                       pair.constants)
-    program.body = _Alone(program, names).block(body)
+    program.body = Alone(program, names).block(body)
     return program
 
 
-class _Alone:
+class Alone:
     """Gives kinds to the names of the sweeps, and calls that need it a statement of their own."""
 
     def __init__(self, program: Program, names: Names) -> None:

@@ -138,8 +138,10 @@ def _transad_map(s: Specialiser, args: list[Any], keywords: dict[str, Any], node
     last = s.buffer[-1]
     if isinstance(last, ir.For):
         last.store = store
-    return Tup([s.joined(c, node) if isinstance(c, Lst) else c for c in made.columns.items]) if isinstance(
-        made, Table) else made.array
+
+    def arrays(v: Any) -> Any:
+        return Tup([arrays(c) for c in v.items], v.cls) if isinstance(v, Tup) else v.array
+    return arrays(made.columns) if isinstance(made, Table) else made.array
 
 
 def _partial(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:

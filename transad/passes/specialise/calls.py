@@ -12,6 +12,7 @@ import numpy as np
 from transad.nodes import gast
 from transad.passes.specialise import numpy_table
 from transad.passes.specialise.builtin_calls import BUILTINS
+from transad.passes.specialise.derivatives import Gradient
 from transad.passes.specialise.values import (
     Closure,
     Frame,
@@ -65,6 +66,8 @@ class Calls(Part):
             return self.call_value(function.function, [*function.args, *args], function.keywords | keywords, node, hint)
         if isinstance(function, Marked):
             return self.call_marked(function, args, keywords, node)
+        if isinstance(function, Gradient):
+            return self.call_derivative(function, args, keywords, node)
         if isinstance(function, Vectorised):
             return self.call_vectorised(function, args, keywords, node)
         if isinstance(function, Record):
@@ -98,6 +101,10 @@ class Calls(Part):
             return self.call_marked(marked, args, keywords, node)
         if f is fwddiff:
             return self.mark(args, keywords, node)
+        if getattr(f, "__module__", None) == "transad.api" and getattr(f, "__name__", "") in ("grad", "value_and_grad"):
+            return self.derivative(f, args, keywords, node)
+        if hasattr(f, "_verb"):
+            return self.call_derivative(self.derivative_object(f, node), args, keywords, node)
         if f is np.vectorize:
             return self.vectorise(args, keywords, node)
         if isinstance(f, np.vectorize):

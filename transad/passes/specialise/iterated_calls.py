@@ -43,6 +43,8 @@ def _sum(s: Specialiser, args: list[Any], keywords: dict[str, Any], node: Node) 
         iterable = s.iter_of(iterable, node)
         zeros = s.first_total(iterable, node) if is_scalar(start) and type(start.const) is int and start.const == 0 else None
         start = start if zeros is None else zeros
+        if is_array(start) and zeros is None:
+            start = s.let("total", Val(call("np.copy", s.atom(start, "a").expr), start.kind))
     return s.fold(iterable, start, lambda total, v: s.binary(expr("a + b").op, total, v, node), node, "total")
 
 

@@ -13,6 +13,7 @@ from transad.kinds import Array, Kind, Scalar, join, kind_of
 from transad.names import Names
 from transad.passes.duals import hidden
 from transad.passes.specialise.calls import Calls
+from transad.passes.specialise.derivatives import Derivatives
 from transad.passes.specialise.expressions import Expressions
 from transad.passes.specialise.indexing import Indexing
 from transad.passes.specialise.loops import Loops
@@ -30,7 +31,7 @@ _PLAIN = (str, bytes, type(None), type(Ellipsis), types.ModuleType, types.Functi
 
 
 class Specialiser(Statements, Expressions, Indexing, Calls, NumpyCalls, Loops, Recursion, MarkedCalls,
-                  VectorisedCalls):
+                  VectorisedCalls, Derivatives):
     """Runs the function on abstract values and emits the residual program as it goes."""
 
     def __init__(self, label: str) -> None:
