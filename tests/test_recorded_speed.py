@@ -72,11 +72,12 @@ def test_results_are_not_written_over():
 
 def test_an_array_that_is_watched_is_not_handed_out_again():
     for _ in range(5):
+        pool.enter()
         a = pool.empty((N, N), np.dtype(float))
         watched = weakref.ref(a)
         del a
         gc.collect()
-        pool.settle()
+        pool.leave()
         assert watched() is None
 
 

@@ -11,9 +11,12 @@ so nobody can see it. An array that is still referred to when a call has ended i
 ...     temporary, result = empty((300, 300), np.dtype(float)), empty((300, 300), np.dtype(float))
 ...     return temporary.__array_interface__["data"], result
 >>> for _ in range(3):
+...     enter()
 ...     place, result = call()
-...     settle()
+...     leave()
+>>> enter()
 >>> again, other = call()
+>>> leave()
 >>> again == place, other is result
 (True, False)
 """
@@ -29,7 +32,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["compute", "empty", "matmul", "multiply", "settle"]
+from transad.runtime.sweep import _local as _sweeps
+
+__all__ = ["compute", "empty", "enter", "leave", "matmul", "multiply", "settle", "zeros"]
 
 SMALLEST = 1 << 16      # bytes; smaller memory the allocator of the C library keeps itself
 IDLE = 1 << 26          # bytes that may wait to be used again, per thread
@@ -42,13 +47,14 @@ _ENABLED = sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enable
 
 class _Pool(threading.local):
     """`free`, `busy`: arrays that wait, and those handed out in this call; `asked`: shape and dtype -> (number of calls that
-    asked for it, the latest of them); `call`: the number of this call; `idle`: the bytes that wait."""
+    asked for it, the latest of them); `call`: the number of this call; `idle`: the bytes that wait; `inside`: how many calls
+    are under way."""
 
     def __init__(self) -> None:
         self.free: dict[tuple, list[np.ndarray]] = {}
         self.busy: list[np.ndarray] = []
         self.asked: dict[tuple, tuple[int, int]] = {}
-        self.idle = self.call = 0
+        self.idle = self.call = self.inside = 0
 
 
 _pool = _Pool()
@@ -64,7 +70,7 @@ _ALONE = _references([np.empty(1)], 0)
 
 def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array in C order that nobody else refers to, with any contents."""
-    if math.prod(shape) * dtype.itemsize < SMALLEST or not _ENABLED:
+    if math.prod(shape) * dtype.itemsize < SMALLEST or not _active():
         return np.empty(shape, dtype)
     key = (shape, dtype)
     found = _pool.free.get(key)
@@ -88,11 +94,28 @@ def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array of zeros in C order that nobody else refers to."""
-    if math.prod(shape) * dtype.itemsize < SMALLEST:
+    if math.prod(shape) * dtype.itemsize < SMALLEST or not _active():
         return np.zeros(shape, dtype)
     array = empty(shape, dtype)
     array.fill(0)
     return array
+
+
+def _active() -> bool:
+    """Whether a call is under way that will say when it ends: a sweep is live, or `enter` was called."""
+    return _ENABLED and bool(_pool.inside or _sweeps.stack)
+
+
+def enter() -> None:
+    """A call begins."""
+    _pool.inside += 1
+
+
+def leave() -> None:
+    """A call ends."""
+    _pool.inside -= 1
+    if not _pool.inside and not _sweeps.stack:
+        settle()
 
 
 def settle() -> None:

@@ -42,11 +42,12 @@ class Back:
         from .backward import gradients
         if live():
             return call_rewritten(gradients, self.sweep, self._y, cotangent, self.places)
+        pool.enter()
         try:
             with np.errstate(all="ignore"):
                 return gradients(self.sweep, self._y, cotangent, self.places, self._once, strict=True)
         finally:
-            pool.settle()
+            pool.leave()
 
 
 def pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str] = (),

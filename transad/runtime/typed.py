@@ -92,10 +92,15 @@ def scatter_add(d_a: np.ndarray, index: np.ndarray, g: np.ndarray) -> None:
     np.add.at(d_a, index, g)
 
 
-def take_scattered(d_a: np.ndarray, index: np.ndarray) -> np.ndarray:
+def take_scattered(d_a: np.ndarray, index: Any) -> np.ndarray:
     """The cotangent of the right side of `a[index] = v`: of several writes to one place the last one counts."""
     g = d_a[index].copy()
-    if index.dtype != np.bool_:
+    if isinstance(index, tuple):
+        numbers = np.arange(g.size).reshape(g.shape)
+        writer = np.empty(d_a.shape, np.int64)
+        writer[index] = numbers
+        g[writer[index] != numbers] = 0.0
+    elif index.dtype != np.bool_:
         flat = np.where(index < 0, index + d_a.shape[0], index).reshape(-1)
         _, last = np.unique(flat[::-1], return_index=True)
         lost = np.ones(flat.size, dtype=np.bool_)

@@ -186,14 +186,23 @@ class ArrayAdjoint(Part):
         return True
 
     def store_fancy(self, s: Store, d_a: str, items: list[Node]) -> Block:
-        if s.op or len(items) != 1:
-            raise NotTyped("an augmented assignment with a fancy index")
+        arrays = [self.program.kinds.get(base(i.id)) for i in s.index if isinstance(i, gast.Name)]
+        ranks = [k.ndim for k in arrays if isinstance(k, Array) and k.dtype != "bool"]
+        source = view_of(s.value)
+        if s.op or (len(items) > 1 and len(ranks) != sum(isinstance(k, Array) for k in arrays)) or (
+                source in self.regions.parent and self.regions.same(str(source), s.array)):
+            raise NotTyped("a store of this kind with a fancy index")
         g = self.temp("d_v")
-        value_kind = self.values.kind(s.value)
-        rank = value_kind.ndim if isinstance(value_kind, Array) else 1
-        self.shadows.variables[g] = rank
-        index_array = self.values.of(s.index[0], s)
-        out: Block = [Let(g, call("take_scattered", name(d_a), index_array))]
+        owner, value_kind = self.program.kinds[base(s.array)], self.values.kind(s.value)
+        assert isinstance(owner, Array)
+        if len(items) == 1:
+            self.shadows.variables[g] = value_kind.ndim if isinstance(value_kind, Array) else 1
+            place = items[0]
+        else:
+            kept = sum(isinstance(i, gast.Slice) for i in items) + owner.ndim - len(items)
+            self.shadows.variables[g] = kept + max(ranks)
+            place = index(name("np.s_"), items)
+        out: Block = [Let(g, call("take_scattered", name(d_a), place))]
         return out + self.added(self.differentiate(s.value, Term(1.0, (name(g),)), s), s, "")
 
 

@@ -68,7 +68,7 @@ class Shapes(Part):
                 return self.shape_like(e.args[0])
             if isinstance(e.func, gast.Name) and e.func.id in ZEROS:
                 return self.length_of(e.args[0])
-            if isinstance(e.func, gast.Name) and e.func.id in ("np.where", "gather", "np.dot", "reshaped"):
+            if isinstance(e.func, gast.Name) and e.func.id in ("np.where", "gather", "np.dot", "np.transpose", "reshaped"):
                 return None
         if isinstance(e, gast.BinOp | gast.UnaryOp | gast.Call):
             arrays = {n for n in names_in(e) if isinstance(self.program.kinds.get(base(n)), Array)}

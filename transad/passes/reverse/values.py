@@ -82,6 +82,8 @@ class Values:
     def subscript_kind(self, e: Node) -> Kind:
         if isinstance(e.value, gast.Attribute):
             return INT
+        if isinstance(e.value, gast.Call):
+            return Array("int64", 1)            # the rows or the columns of a triangle
         owner = self.kind(e.value)
         assert isinstance(owner, Array)
         items = e.slice.elts if isinstance(e.slice, gast.Tuple) else [e.slice]
@@ -109,6 +111,8 @@ class Values:
             return Array(self.kind(e.args[0]).dtype, len(e.args[1].elts))
         if f == "np.argsort":
             return Array("int64", 1)
+        if f == "np.transpose":
+            return self.kind(e.args[0])
         if f == "gather":
             return self.gathered_kind(*e.args)
         kinds = [self.kind(a) for a in e.args]

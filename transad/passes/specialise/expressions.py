@@ -4,6 +4,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from transad.kinds import BOOL, Array, Kind, Scalar, divided, result_kind, with_dtype
 from transad.nodes import gast
 from transad.passes.specialise.order import Order
@@ -87,7 +89,7 @@ class Expressions(Order):
         if isinstance(a, Tup) or isinstance(b, Tup):
             return self.binary_tuple(kind_name, a, b, node)
         if kind_name == "MatMult":
-            return self.call_numpy("np.dot" if self.ranks(a, b) == (1, 1) else "np.matmul", [a, b], {}, node)
+            return self.call_known(np.matmul, "np.dot" if self.ranks(a, b) == (1, 1) else "np.matmul", [a, b], {}, node)
         if not (isinstance(a, Val) and isinstance(b, Val)):
             raise NotTyped("an operator on values that are not numbers", node)
         template, fold = _BINARY[kind_name]

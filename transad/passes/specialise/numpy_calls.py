@@ -48,8 +48,8 @@ class NumpyCalls(ArrayMethods, RuledCalls):
     def call_written(self, f: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         short = f.split(".")[-1]
         args = [self.as_array(a, node) if isinstance(a, Tup | Lst | Table | Iter) and short not in (
-            "array", "asarray", "fromiter", "stack", "zeros", "ones", "empty", "full", "reshape", "shape", "size"
-            ) and f not in SEQUENCES else a
+            "array", "asarray", "fromiter", "stack", "zeros", "ones", "empty", "full", "reshape", "shape", "size",
+            "transpose") and f not in SEQUENCES else a
             for a in args]
         if "out" in keywords:
             return self.call_out(f, args, keywords, node)
@@ -260,7 +260,7 @@ class NumpyCalls(ArrayMethods, RuledCalls):
     def np_arange(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Val:
         if keywords or not all(is_scalar(a) for a in args):
             raise NotTyped("np.arange with keywords", node)
-        kind = args[0].kind
+        kind: Any = args[0].kind
         for a in args[1:]:
             kind = result_kind(kind, a.kind)
         made = call("np.arange", *(a.expr for a in args))
@@ -376,11 +376,6 @@ class NumpyCalls(ArrayMethods, RuledCalls):
         if not is_array(args[0]) or len(args) > 1:
             raise NotTyped("np.size of something that is no array", node)
         return self.array_attribute(args[0], "size", node)
-
-    def np_transpose(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
-        if not is_array(args[0]) or len(args) > 1 or keywords:
-            raise NotTyped("np.transpose with axes", node)
-        return self.array_attribute(args[0], "T", node)
 
     def np_float64(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
         if len(args) == 1 and is_scalar(args[0]) and not args[0].kind.dtype.startswith("complex"):

@@ -25,7 +25,7 @@ TESTS = "isnan isinf isfinite logical_not".split()
 OTHERS = ("zeros empty ones full zeros_like empty_like ones_like full_like copy array asarray ascontiguousarray arange "
           "linspace sum mean prod max min amax amin dot matmul outer vdot where shape size transpose ravel reshape "
           "eye identity cumsum clip argmax argmin argsort any all logical_and logical_or argmin trace diag "
-          "fromiter stack searchsorted concatenate diff float64 float32 int64 int32 std var").split()
+          "fromiter stack searchsorted triu_indices tril_indices concatenate diff float64 float32 int64 int32 std var").split()
 
 NAMES: dict[Any, str] = {builtins.abs: "abs"}
 for _n in (*UNARY, *BINARY, *TESTS, *OTHERS, *OPERATORS):

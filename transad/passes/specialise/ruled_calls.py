@@ -11,8 +11,9 @@ import numpy as np
 
 from transad.kinds import Array, Kind, Scalar
 from transad.passes.ruled import ruled_name
-from transad.passes.specialise.values import NotTyped, Obj, Part, Tup, Val, is_array
-from transad.quote import Node, call, constant, tuple_
+from transad.passes.specialise.values import Iter, Lst, NotTyped, Obj, Part, Table, Tup, Val, is_array, is_scalar
+from transad.quote import Node, call, constant, index, tuple_
+from transad.rules import load
 from transad.rules.registry import find
 
 _NONE = object()
@@ -36,6 +37,7 @@ class RuledCalls(Part):
 
     def call_ruled(self, f: Any, args: list[Any], keywords: dict[str, Any], node: Node) -> Val | None:
         """The call, if the function has a rule and what it is given is arrays and constants; else None."""
+        load()
         rule = find(f)
         if self.compiled or rule is None or rule.partials is not None:
             return None
@@ -54,6 +56,32 @@ class RuledCalls(Part):
         if is_array(v):
             return self.atom(v, "a").expr
         return tuple_([self.ruled_argument(x) for x in v.items]) if isinstance(v, Tup) else constant(_constant(v))
+
+    def np_transpose(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        args = [self.as_array(args[0], node) if isinstance(args[0], Tup | Lst | Table | Iter) else args[0], *args[1:]]
+        if not is_array(args[0]) or keywords:
+            raise NotTyped("np.transpose with these arguments", node)
+        if len(args) == 1:
+            return self.array_attribute(args[0], "T", node)
+        axes = [getattr(v, "const", None) for v in (args[1].items if isinstance(args[1], Tup) else args[1:])]
+        rank = args[0].kind.ndim
+        if self.compiled or any(type(k) is not int for k in axes) or sorted(k % rank for k in axes) != list(range(rank)):
+            raise NotTyped("np.transpose with axes", node)
+        turned = call("np.transpose", self.atom(args[0], "a").expr, tuple_([constant(k % rank) for k in axes]))
+        return self.let("t", Val(turned, args[0].kind))
+
+    def np_triu_indices(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        return self.triangle("np.triu_indices", args, keywords, node)
+
+    def np_tril_indices(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
+        return self.triangle("np.tril_indices", args, keywords, node)
+
+    def triangle(self, label: str, args: list[Any], keywords: dict[str, Any], node: Node) -> Tup:
+        """The rows and the columns of the elements of a triangle."""
+        if self.compiled or keywords or not all(is_scalar(v) and v.kind.integer for v in args):
+            raise NotTyped(f"{label} with these arguments", node)
+        both = call(label, *(v.expr for v in args))
+        return Tup([self.let(n, Val(index(both, [constant(k)]), Array("int64", 1))) for k, n in enumerate(("rows", "columns"))])
 
 
 def _constant(v: Any) -> Any:

@@ -195,6 +195,8 @@ class Statements(Unset):
     def store(self, place: list[Any], value: Any, op: str, target: Node) -> None:
         if not isinstance(value, Val):
             value = self.as_array(value, target)
+        if self.compiled and len(place[1]) > 1 and any(is_array(i) for i in place[1]):
+            raise NotTyped("a store with several indices, arrays among them", target)
         array, index = self.storable(place[0], place[1], target)
         if not isinstance(value.kind, Scalar) or op:
             value = self.protected(array, value)
