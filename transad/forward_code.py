@@ -16,7 +16,7 @@ from transad import cache
 from transad.describe import Shape, described, leaf_kinds
 from transad.emit import HELPERS
 from transad.function import unwrapped
-from transad.ir import Let, Program
+from transad.ir import Do, For, Let, Program, While, walk
 from transad.kinds import Array, Scalar
 from transad.names import Names
 from transad.options import Options
@@ -68,6 +68,8 @@ class Emitted:
     lanes: int = 1
     kinds: list[Any] = field(default_factory=list)
     refusal: NotTyped | None = None
+    effects: bool = False               # it prints, or has another effect than its result
+    loops: bool = False
 
 
 _KNOWN: dict[Any, Emitted] = {}
@@ -159,6 +161,8 @@ def _emitted(s: State, text: str, options: Options, parts: Sequence[str], *, wri
     """The text made into functions."""
     made = Emitted(text, s.label, s.structure, list(s.specialiser.captures.values()),
                    list(s.specialiser.dependencies), writes, lanes=lanes, kinds=s.kinds)
+    statements = list(walk(s.program.body))
+    made.effects, made.loops = (any(isinstance(x, t) for x in statements) for t in (Do, For | While))
     path = cache.stored(text, s.label, repr(options))
     code = compile(text, path, "exec")
     from transad.runtime import typed as helpers

@@ -117,7 +117,8 @@ def forward_kernel(label: str, k: int, part: Map, bounds: Bounds, pair: Pair, wa
     if sweep.writes:
         return None
     outs = [*sweep.results, *(t for row in sweep.tangents for t in row)]
-    sweep.body, outs = tidy(sweep.body, outs, sweep.parameters, {v for v, k in sweep.kinds.items() if k == FLOAT})
+    floats = {v for v, k in sweep.kinds.items() if k == FLOAT}
+    sweep.body, outs = tidy(sweep.body, outs, sweep.parameters, floats, users=False)
     n = len(sweep.results)
     sweep.results, sweep.tangents = outs[:n], [outs[n * k:n * (k + 1)] for k in range(1, len(sweep.tangents) + 1)]
     kernel = ForwardKernel(label, k, part, bounds, pair, wanted, live, start, stop, found.lanes, sweep)

@@ -123,12 +123,12 @@ class ForwardDiff(_Wrapped):
 
     def _recorded(self, args: tuple, kwargs: dict) -> Any:
         from .runtime.activity import active_in
-        from .runtime.calls import call
+        from .runtime.marked import forwards
         from .runtime.sweep import live
         stack = live()
         arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray) and any(active_in(a, s) for s in stack)]
         many_sweeps(getattr(self.__wrapped__, "__name__", "the function"), sum(a.size for a in arrays))
-        return call(self.__wrapped__, *args, **kwargs)
+        return forwards(self.__wrapped__, args, kwargs, self.store)
 
 
 def many_sweeps(label: str, count: int) -> None:

@@ -20,20 +20,22 @@ from transad.nodes import gast
 from transad.quote import Node, constant, expr, name, names_in, show, substitute
 
 
-def tidy(body: Block, outs: list[Node], parameters: list[str], floats: Container[str] = ()) -> tuple[Block, list[Node]]:
-    """The statements and what is read after them. Names in the user's own statements stay.
+def tidy(body: Block, outs: list[Node], parameters: list[str], floats: Container[str] = (),
+         users: bool = True) -> tuple[Block, list[Node]]:
+    """The statements and what is read after them.
 
-    floats: numbers of which a sum from zero may become its one term (then -0.0 stays -0.0)"""
+    floats: numbers of which a sum from zero may become its one term (then -0.0 stays -0.0)
+    users: names in the user's own statements stay"""
     body = _one_term(body, floats)
     count = Counter(parameters)
     for s in walk(body):
         count.update(s.targets if isinstance(s, Move) else [s.name] if isinstance(s, Let) else [s.var] if isinstance(
             s, For) else [])
     copies: dict[str, str] = {}
-    _collect(body, count, set(parameters), copies)
+    _collect(body, count, set(parameters), copies, users)
     last: set[str] = set()                              # what the rest of the program assigns
     for s in reversed(body):
-        if isinstance(s, Let) and isinstance(s.value, gast.Name) and count[s.name] == 1 and not s.source and (
+        if isinstance(s, Let) and isinstance(s.value, gast.Name) and count[s.name] == 1 and not (users and s.source) and (
                 s.value.id not in last and count[s.value.id]):
             copies[s.name] = s.value.id
         last |= assigned([s])
@@ -67,7 +69,7 @@ def _one_term(block: Block, floats: Container[str]) -> Block:
     return [s for s in out if s is not None]
 
 
-def _collect(block: Block, count: Counter[str], parameters: set[str], copies: dict[str, str]) -> None:
+def _collect(block: Block, count: Counter[str], parameters: set[str], copies: dict[str, str], users: bool) -> None:
     """Names that are set once, to another name that the same block has set, once, and are read after that only."""
     before: set[str] = set()
     here = set(parameters)
@@ -75,10 +77,11 @@ def _collect(block: Block, count: Counter[str], parameters: set[str], copies: di
         pairs = [(s.name, s.value.id)] if isinstance(s, Let) and isinstance(s.value, gast.Name) else list(
             zip(s.targets, s.sources, strict=True)) if isinstance(s, Move) else []
         for v, of in pairs:
-            if count[v] == count[of] == 1 and of in here and v not in before and (not s.source or v.startswith("t_")):
+            mine = not users or not s.source or v.startswith("t_")
+            if mine and count[v] == count[of] == 1 and of in here and v not in before:
                 copies[v] = of
         for inner in ([s.then, s.orelse] if isinstance(s, If) else [s.body] if isinstance(s, For | While) else []):
-            _collect(inner, count, parameters, copies)
+            _collect(inner, count, parameters, copies, users)
         before |= {n for x in walk([s]) for n in reads(x)}
         here |= {s.name} if isinstance(s, Let) else set(s.targets) if isinstance(s, Move) else set()
 
