@@ -60,6 +60,14 @@ def two_sums_from_one(a, xs):
     return s * t
 
 
+def from_below_zero(a, xs):
+    s, t = 0.0, 0.0
+    for i in numba.prange(-2, 4):
+        s += math.sin(a * xs[i]) ** 2
+        t += math.exp(a * xs[i + 2])
+    return s * t
+
+
 def gathered(w, places, xs):
     return np.sum(np.array([math.tanh(w[i] * x) * w[i] for i, x in zip(places, xs)]) ** 2)
 
@@ -95,6 +103,7 @@ PROGRAMS = {f.__name__: (f, args, wrt) for f, args, wrt in (
     (whole_arrays, (W, ROWS), (0, 1)),
     (rows_as_results, (np.cos(np.arange(18.0)).reshape(3, 6), ROWS), (0, 1)),
     (two_sums_from_one, (0.3, XS), (0, 1)),
+    (from_below_zero, (0.4, XS[:9]), (0, 1)),
     (gathered, (W, PLACES, XS), (0, 2)),
     (branches, (0.7, XS), (0, 1)),
     (grown_in_a_branch, (0.7, XS), (0, 1)),

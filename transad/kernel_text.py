@@ -253,7 +253,7 @@ class Kernel(Entry):
             return [f"{', '.join(ys)} = {self.item}({inputs})"], ys
         y = ys[0] if len(ys) == 1 else f"({', '.join(ys)})"
         if r.mode == "keep":
-            return [f"{y} = {self.item}_fwd({', '.join([inputs, *self.keeps(True)])})"], ys
+            return [f"{', '.join(ys)} = {self.item}_fwd({', '.join([inputs, *self.keeps(True)])})"], ys
         ds = [self.taken.fresh(f"d_{v}_item") for v in self.numbers]
         ones = []
         for v in self.part.outputs:
