@@ -55,20 +55,25 @@ def seconds(call) -> float:
     return min(times)
 
 
-def newton(covariates, waits, jit=False, steps=8):
-    """The estimate and its standard errors."""
-    both = transad.value_grad_and_hessian(transad.differentiable(regression, jit=jit))
-    beta = np.zeros(3)
-    for _ in range(steps):
-        _, slope, curvature = both(beta, covariates, waits)
-        beta = beta - np.linalg.solve(curvature, slope)
-    return beta, np.sqrt(np.diag(np.linalg.inv(curvature)))
+def newton(covariates, waits, jit=False, tolerance=1e-9):
+    """The estimate and its standard errors, from the inverse of the Hessian there."""
+    loss = transad.differentiable(regression, jit=jit)
+    slope, curvature = transad.grad(loss), transad.hessian(loss)
+    beta = step = np.zeros(3)
+    for _ in range(20):
+        step = np.linalg.solve(curvature(beta, covariates, waits), slope(beta, covariates, waits))
+        beta = beta - step
+        if np.max(np.abs(step)) < tolerance:
+            break
+    assert np.max(np.abs(step)) < tolerance
+    return beta, np.sqrt(np.diag(np.linalg.inv(curvature(beta, covariates, waits))))
 
 
 def table(xs, waits, jit=True) -> dict[str, float]:
     """Seconds of a value and gradient, by way; the gradients are compared."""
     rows = {"reverse, interpreted": (reverse_only, {"path": "recorded"}),
-            "reverse, emitted": (reverse_only, {"mode": "reverse", "jit": jit}),
+            "reverse, emitted": (reverse_only, {"mode": "reverse", "jit": False, "parallel": False}),
+            "reverse, compiled": (reverse_only, {"mode": "reverse", "jit": jit}),
             "forward in the map": (forwards_inside, {"jit": jit})}
     spent, reference = {}, None
     for label, (function, options) in rows.items():
