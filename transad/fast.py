@@ -17,7 +17,6 @@ from transad.describe import Shape
 from transad.kinds import Scalar
 from transad.options import Options
 from transad.passes.specialise.values import Val
-from transad.runtime.kernels import ItemFailed
 from transad.runtime.sweep import _local
 from transad.typed import MISS, Refusal, Typed, _unchanged, find, large_by_python
 from transad.verbs import MANY
@@ -80,8 +79,7 @@ class Fast:
             return _never, ()                          # more sweeps than one: see `transad.sweeps`
         run = run or self.runner(typed, typed.code.joint)
         by_element = {k for _, k in built.by_element}
-        return _guarded(run, args, typed.dependencies, built.chain is not None or built.gives_up,
-                        by_element), typed.dependencies
+        return _guarded(run, args, typed.dependencies, built.repeatable, by_element), typed.dependencies
 
     def forwards(self, args: tuple, typed: Typed) -> Callable[..., Any] | None:
         """A forward sweep, where `mode` asks for it or chooses it (see `Options`)."""
@@ -122,14 +120,14 @@ def _is_number(shape: Shape) -> bool:
     return isinstance(shape.leaf, Scalar)
 
 
-def _guarded(run: Callable[..., Any], args: tuple, dependencies: Sequence[Any], fails: bool,
+def _guarded(run: Callable[..., Any], args: tuple, dependencies: Sequence[Any], again: bool,
              by_element: Container[int] = ()) -> Callable[..., Any]:
     """The sweep, called if the arguments are of the kinds of `args`, what the text refers to is unchanged and no
     sweep is live; else MISS. Made as text for these arguments, since a loop over them would cost as much as the sweep.
 
-    fails       items may raise; the general way finds out why
+    again       what raises is left to the general way, which finds out why
     by_element  arrays of which each element takes a sweep: the sweep is for few elements"""
-    space: dict[str, Any] = {"run": run, "local": _local, "MISS": MISS, "ItemFailed": ItemFailed}
+    space: dict[str, Any] = {"run": run, "local": _local, "MISS": MISS}
     tests = ["more or local.stack"]
     for k, a in enumerate(args):
         space[f"t{k}"] = type(a)
@@ -145,7 +143,7 @@ def _guarded(run: Callable[..., Any], args: tuple, dependencies: Sequence[Any], 
     given = ", ".join(f"a{k}" for k in range(len(args)))
     lines = [f"def quick({', '.join(f'a{k}=None' for k in range(len(args)))}{', ' if args else ''}*more):",
              f"    if {' or '.join(tests)}:", "        return MISS",
-             *(["    try:", f"        return run({given})", "    except ItemFailed:", "        return MISS"] if fails else
+             *(["    try:", f"        return run({given})", "    except Exception:", "        return MISS"] if again else
                [f"    return run({given})"])]
     exec("\n".join(lines), space)
     return space["quick"]

@@ -54,9 +54,15 @@ class Built:
     line: int = 0
     chain: Chain | None = None
     gives_up: bool = False              # the sweeps may raise `ItemFailed`: the recorded path is to answer
+    prints: bool = False
     by_element: list[tuple[str, int]] = field(default_factory=list)     # marked functions that take a sweep for each
     #                                             element of an array, and the argument whose shape that array has
     recursive: list[str] = field(default_factory=list)          # the functions of the text besides the sweeps
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the function can be run again without a trace: it neither prints nor writes into its arguments."""
+        return not (self.writes or self.prints)
 
     def result(self, flat: tuple) -> Any:
         """The user's result from its numbers and arrays."""
@@ -80,6 +86,7 @@ class State:
     captured: dict[str, Shape]
     wanted: list[str]
     watch: bool = False
+    prints: bool = False
     options: Options = field(default_factory=Options)
     marked: bool = True                 # calls of functions marked `fwddiff` are taken forwards
     rows: dict[str, int] | None = None  # the arguments of a function of a batch that have rows, and along which axis
@@ -157,9 +164,9 @@ def _recursion(s: State) -> None:
 def _reverse(s: State) -> None:
     """The two sweeps."""
     leaves = [n for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
-    prints = any(isinstance(x, Do) for x in walk(s.program.body))
+    s.prints = any(isinstance(x, Do) for x in walk(s.program.body))
     s.pair = reverse(s.program, leaves, Names(s.specialiser.names.taken), s.specialiser.stopped)
-    if s.specialiser.gives_up and (s.pair.writes or prints):
+    if s.specialiser.gives_up and (s.pair.writes or s.prints):
         raise NotTyped(f"{s.specialiser.gives_up}, in a function that prints or writes into its arguments")
 
 
@@ -220,7 +227,7 @@ def build(f: types.FunctionType, arguments: dict[str, Shape], captured: dict[str
     leaves = [n for w in wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
     return Built(s.pair, s.text, s.structure, s.kinds, list(s.specialiser.captures.values()),
                  _distinct(s.specialiser.dependencies), s.pair.writes,
-                 f.__code__.co_filename, f.__code__.co_firstlineno, s.chain, bool(s.specialiser.gives_up),
+                 f.__code__.co_filename, f.__code__.co_firstlineno, s.chain, bool(s.specialiser.gives_up), s.prints,
                  swept_by_element(s.program, leaves),
                  [f"{r.name}{part}" for r in s.recursive.values() for part in PARTS if r.pair.wanted or not part])
 

@@ -216,13 +216,20 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
         if chosen.jit:
             raise chosen.overlapping(function)
         return None
+    if chosen.jit:
+        from transad.compiled import ready
+        ready(typed.code.forward, tuple(values), typed.built)
+    failed: Exception | None = None
+    flat, saved = None, ()
     try:
-        if chosen.jit:
-            from transad.compiled import ready
-            ready(typed.code.forward, tuple(values), typed.built)
         flat, saved = typed.code.forward(*values)
-    except ItemFailed:
-        function(*args, **kwargs)           # the exception of the item, from the user's own text
+    except Exception as problem:
+        failed = problem
+    if failed is not None:
+        if isinstance(failed, ItemFailed) or typed.built.repeatable:
+            function(*args, **kwargs)           # the exception from the user's own text, with its traceback
+        if not isinstance(failed, ItemFailed):
+            raise failed
         return None
     results = (flat,) if len(typed.built.result_kinds) == 1 else flat
     if not once:
