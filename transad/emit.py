@@ -24,7 +24,7 @@ class _Lines:
         self.out.append("    " * indent + text)
 
     def block(self, block: Block, indent: int) -> None:
-        if not block:
+        if not block and indent > 1:            # the body of a function has its return
             self.add(indent, "pass")
         together: dict[int, list[Let]] = {} if self.comments else _together(block)
         skip = 0

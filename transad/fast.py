@@ -89,7 +89,10 @@ class Fast:
         if self.options.mode == "reverse" or (self.options.mode == "auto" and not taped):
             return None
         from transad.forward import chosen
-        return chosen(self, args, typed)
+        run = chosen(self, args, typed)
+        if run is None or self.options.mode == "forward":
+            return run
+        return _or_reverse(run, self.runner(typed, typed.code.joint))
 
     def runner(self, typed: Typed, joint: Callable[..., Any]) -> Callable[..., Any]:
         """A sweep that gives value and gradient, made to return them in the form that was asked for."""
@@ -114,6 +117,20 @@ class Fast:
             grads = tuple(float(g) if number else g for g, number in zip(outs, numbers, strict=True))
             return y, grads[0] if self.single else grads
         return plain
+
+
+def _or_reverse(forward: Callable[..., Any], reverse: Callable[..., Any]) -> Callable[..., Any]:
+    """The forward sweep; where it gives NaN the reverse one, in which a zero cotangent wins over an infinite slope."""
+    def run(*args: Any) -> Any:
+        found = forward(*args)
+        return found if found is MISS or not _is_nan(found[1]) else reverse(*args)
+    return run
+
+
+def _is_nan(gradient: Any) -> bool:
+    if type(gradient) is tuple:
+        return any(map(_is_nan, gradient))
+    return bool(np.isnan(np.sum(gradient))) if type(gradient) is _ARRAY else gradient != gradient
 
 
 def _is_number(shape: Shape) -> bool:

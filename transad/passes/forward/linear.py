@@ -19,7 +19,7 @@ from transad.passes.reverse.scopes import Scope, Scopes
 from transad.passes.reverse.terms import Term, factored
 from transad.passes.reverse.values import ALLOCATIONS, Values
 from transad.passes.specialise.values import NotTyped
-from transad.quote import Node, expr, name, show, substitute
+from transad.quote import Node, call, expr, name, show, substitute
 
 # Slopes that emitted reverse sweeps use: steps, and what has a slope of its own (of `x`, `y` and `out`).
 STEPS = {"share_of_larger", "share_of_extreme"}
@@ -111,6 +111,10 @@ class Linear(Differentiate):
         """A slope that may be infinite: the statement's tangents are guarded where the tangent of a leaf is zero."""
         self.out.singular = max(self.out.singular, level)
         self.steep |= {show(n) for n in (*slope.factors, *slope.divisors)}
+        if level > 1 and self.may_vanish(cot):
+            kept = call("keep_zero", cot.node(), slope.node())
+            self.steep.add(show(kept))
+            return Term(1.0, (kept,))
         return Term(cot.number * slope.number, cot.factors + slope.factors, cot.divisors + slope.divisors)
 
 

@@ -120,6 +120,7 @@ class Adjoint(ArrayAdjoint, FlowAdjoint, MarkedAdjoint):
 
     def differentiate(self, e: Node, cot: Term, s: Statement) -> Contributions:
         work = self.work(s)
+        work.given = {show(f) for f in cot.factors}
         work.run(e, cot)
         return work.out
 

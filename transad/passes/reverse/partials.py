@@ -78,6 +78,7 @@ class Differentiate:
         self.values, self.active, self.names, self.s, self.register = values, active, names, s, register
         self.fresh, self.rank = fresh, rank
         self.out = Contributions()
+        self.given: set[str] = set()        # the cotangent of the statement
 
     def uses(self, e: Node) -> int:
         """How many different active leaves an expression has: variables, and elements by their index."""
@@ -172,14 +173,20 @@ class Differentiate:
     def through(self, e: Node, cot: Term, slope: Term, level: int) -> Term:
         """The cotangent times a slope that may be infinite: level 1 where the value is infinite too, 2 where it is
         finite. For an array each zero of the cotangent stays zero; for a number the whole statement is guarded
-        where its cotangent may be zero."""
+        where its cotangent may be zero, and the slope where the rest of the statement may make it zero."""
         self.out.singular = max(self.out.singular, level)
         if not isinstance(self.values.kind(e), Array):
+            if level > 1 and self.may_vanish(cot):
+                return Term(1.0, (call("keep_zero", cot.node(), slope.node()),))
             return Term(cot.number * slope.number, cot.factors + slope.factors, cot.divisors + slope.divisors)
         temp = self.fresh("d_t")
         self.register(temp, cot)
         self.out.before.append(Let(temp, call("keep_zero", cot.node(), slope.node())))
         return Term(1.0, (name(temp),))
+
+    def may_vanish(self, cot: Term) -> bool:
+        """Whether a cotangent inside of the statement may be zero where that of the statement is not."""
+        return any(show(f) not in self.given for f in cot.factors)
 
     def run_Div(self, e: Node, cot: Term) -> None:
         below = self.read(e.right)
