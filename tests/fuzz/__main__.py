@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     )
     cli.add_argument("--jit", action="store_true", help="compile with Numba")
     cli.add_argument("--order", type=int, default=1, choices=[1, 2], help="2: second derivatives too")
+    cli.add_argument("--forward", action="store_true", help="forward mode instead of reverse")
     cli.add_argument("--plain", action="store_true", help="do not differentiate: only check the programs themselves")
     cli.add_argument("--processes", type=int, default=1)
     cli.add_argument("--seconds", type=int, help="limit per program (20; compiled 120)")
@@ -51,6 +52,7 @@ def main() -> int:
         options.plain,
         options.order,
         options.seconds or (120 if options.jit else 20),
+        options.forward,
     )
     if options.print is not None:
         print(task.source(options.print))

@@ -102,6 +102,7 @@ def judge(
     plain: bool = False,
     order: int = 1,
     seconds: int = 20,
+    forward: bool = False,
 ) -> Verdict:
     """The verdict on one program. `plain` only checks that the program itself can be judged."""
     try:
@@ -111,7 +112,10 @@ def judge(
             known = reference(module)
             if plain:
                 return Verdict("right")
-            compare(module, known, jit, order)
+            if forward:
+                compare_forward(module, known, jit, order)
+            else:
+                compare(module, known, jit, order)
             return Verdict("right")
     except Unjudged as reason:
         return Verdict("skipped", str(reason))
@@ -188,6 +192,49 @@ def by_pullback(transad, target, args, argnums, known, jit: bool) -> None:
     with ThreadPoolExecutor(2) as pool:
         for later in pool.map(lambda _: tuple(back(kept)[j] for j in argnums), range(4)):
             identical("back called in another thread", remembered, later)
+
+
+def compare_forward(module, known, jit: bool, order: int) -> None:
+    """The same for forward mode: pushed while the program runs, along a tape, and as gradients; nested for order 2."""
+    import transad
+
+    f, args = module.f, module.ARGS
+    result, after, expected, errors = known
+    target = transad.differentiable(f, jit=True) if jit else f
+    argnums = tuple(j for j, arg in enumerate(args) if leaves(arg))
+    direction, weights = np.cos(1.3 * np.arange(len(flat(args))) + 0.4), differences.weights(result)
+    wanted, bound = np.array([expected @ direction]), np.array([errors @ np.abs(direction)])
+    tangents = tuple(t if j in argnums else None for j, t in enumerate(unflat(args, direction)))
+    first = copy.deepcopy(args)
+    value, pushed = transad.jvp(target, first, tangents)
+    same("value of jvp", result, value, jit)
+    same("arguments after jvp", after, first, jit)
+    fresh(pushed, (first, tangents))
+    close("jvp", wanted, np.array([weights @ flat(pushed)]), bound)
+    value, push = transad.linearize(target, *copy.deepcopy(args))
+    same("value of linearize", result, value, jit)
+    linear = push(*tangents)
+    close("linearize", wanted, np.array([weights @ flat(linear)]), bound)
+    identical("a second push", linear, push(*copy.deepcopy(tangents)))
+    if isinstance(result, float) and argnums:
+        grads = transad.grad(target, argnums, mode="forward")(*copy.deepcopy(args))
+        structure(tuple(args[j] for j in argnums), grads)
+        close("gradient forwards", expected, flat(grads), errors)
+    if order > 1 and isinstance(result, float):
+        nested(transad, f, args, argnums, tangents, direction)
+
+
+def nested(transad, f, args, argnums, tangents, direction) -> None:
+    """The second derivative along a line: forward over forward, forward over reverse and reverse over forward."""
+    def forwards(*point):
+        return transad.jvp(f, point, tangents)[1]
+
+    expected, errors = differences.gradient(forwards, args, agreement=1e-5)
+    wanted, bound = np.array([expected @ direction]), np.array([errors @ np.abs(direction)]) + 1e-6
+    close("jvp of jvp", wanted, flat(transad.jvp(forwards, copy.deepcopy(args), tangents)[1]), bound)
+    close("gradient of jvp", expected, flat(transad.grad(forwards, argnums)(*copy.deepcopy(args))), errors + 1e-6)
+    grads = transad.jvp(transad.grad(f, argnums), copy.deepcopy(args), tangents)[1]
+    close("jvp of gradient", expected, flat(grads), errors + 1e-6)
 
 
 def spoil(tree) -> None:

@@ -25,6 +25,7 @@ class Task:
     plain: bool = False
     order: int = 1
     seconds: int = 20
+    forward: bool = False
 
     def source(self, seed: int) -> str:
         size = {} if self.size is None else {"size": self.size}
@@ -34,7 +35,8 @@ class Task:
         return programs.generate(seed, chosen, **size).source
 
     def verdict(self, source: str, name: str, folder: Path) -> Verdict:
-        return judge(source, name, folder, jit=self.jit, plain=self.plain, order=self.order, seconds=self.seconds)
+        return judge(source, name, folder, jit=self.jit, plain=self.plain, order=self.order, seconds=self.seconds,
+                     forward=self.forward)
 
 
 def serve(task: Task, pipe) -> None:

@@ -323,7 +323,7 @@ def _record_adjoints(sweep: Sweep, rule: Rule, function: Callable, here: tuple, 
         made = register(sweep, out, owners)
         if made is None:
             return out
-    targets = []
+    targets, names = [], []
     for name, value in parts.bind(here[0], here[1]):
         if not active_in(value, sweep):
             continue
@@ -335,11 +335,13 @@ def _record_adjoints(sweep: Sweep, rule: Rule, function: Callable, here: tuple, 
                               instead=f"compute {_name(function)} from operations that have rules, or declare the "
                                       f"rule with @transad.adjoint")
         targets.append((*adjoint, snapshot(value)))
+        names.append(name)
     keep_out = out if parts.reads_out else _stand_in(out)
     record = Record(targets, parts.kept_args(sweep, inner[0]), parts.kept_kwargs(sweep, inner[1]),
                     _without_views(made, out) if several else made,
                     store(sweep, keep_out), rule.singular, several, parts.ours)
     if targets:
+        record.call = (function, names, parts)
         sweep.tape.append((record, None, adjoint_rule))
     if not several:
         return made

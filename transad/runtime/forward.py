@@ -35,8 +35,8 @@ def jvp(function: Any, args: tuple, tangents: Sequence[Any], has_aux: bool = Fal
         inside = list(args)
         for k, (value, tangent) in enumerate(zip(args, tangents, strict=True)):
             if tangent is not None and is_differentiable(value):
-                checked(tangent, value, f"argument {k}")
                 entered.append(track(sweep, value, f"argument {k}", back))
+                checked(tangent, entered[-1].places, f"argument {k}")
                 inside[k] = entered[-1].value
                 with suspended(sweep.depth):
                     _seeded(context, entered[-1].places, tangent)
@@ -74,7 +74,7 @@ def pushforward(function: Any, args: tuple, kwargs: dict, chosen: list[int | str
         from .tangents import Tangents, forward
         context = Tangents(kept.sweep, [0.0] * kept.length, KeptShadows())
         for k, place in zip(order, kept.places, strict=True):
-            checked(tangents[k], values[k], f"argument {which[k]!r}")
+            checked(tangents[k], place, f"argument {which[k]!r}")
             _seeded(context, place, tangents[k])
         if live():
             call_rewritten(forward, context, kept.sweep.tape)
@@ -105,17 +105,17 @@ def _tangent(context: Any, y: Any, has_aux: bool) -> Any:
     return t
 
 
-def checked(tangent: Any, value: Any, where: str) -> None:
-    """Refuse a tangent without the structure and shapes of its argument (None: zero)."""
-    if tangent is None:
+def checked(tangent: Any, place: Any, where: str) -> None:
+    """Refuse a tangent without the structure and shapes of an argument as it was entered (None: zero, no number)."""
+    if tangent is None or place is None:
         return
-    if KIND[type(value)] == 2:
-        if np.shape(tangent) != value.shape:
-            raise InvalidArgument(f"the tangent of {where} has shape {np.shape(tangent)}, the argument {value.shape}")
+    if KIND[type(place)] == 2:
+        if np.shape(tangent) != place.shape:
+            raise InvalidArgument(f"the tangent of {where} has shape {np.shape(tangent)}, the argument {place.shape}")
         return
-    parts = children(value)
+    parts = children(place)
     if parts is None:
-        if is_differentiable(value) and np.shape(tangent) != ():
+        if np.shape(tangent) != ():
             raise InvalidArgument(f"the tangent of {where} has shape {np.shape(tangent)}, the argument is a number")
         return
     given = children(tangent)

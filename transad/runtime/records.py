@@ -17,17 +17,17 @@ __all__ = ["Record", "check_count", "freeze", "last_writers", "repeats", "restor
 class Record:
     """One application of a rule: `targets` of the cotangents, saved `args`, `kwargs` and result.
 
-    `short`: made by `short_arrays`; `ours`: the rule is one of the package, which neither write to the cotangent nor
-    keep what they return.
+    `call`: the function, the names of the targets and the rule's parts. `short`: made by `short_arrays`. `ours`: the rule is
+    one of the package, which neither write to the cotangent nor keep what they return.
     """
 
-    __slots__ = ("args", "kwargs", "ours", "out", "saved_out", "several", "short", "singular", "targets")
+    __slots__ = ("args", "call", "kwargs", "ours", "out", "saved_out", "several", "short", "singular", "targets")
 
     def __init__(self, targets: list, args: Any, kwargs: Any, out: Any, saved_out: Any, singular: bool,
                  several: bool = False, ours: bool = True) -> None:
         self.targets, self.args, self.kwargs = targets, args, kwargs
         self.out, self.saved_out, self.singular, self.several = out, saved_out, singular, several
-        self.ours, self.short = ours, False
+        self.ours, self.short, self.call = ours, False, None
 
 
 def store(sweep: Sweep, value: Any) -> Any:

@@ -31,6 +31,7 @@ from .adjoints import (
 )
 from .apply import filler
 from .black_box import plain_back
+from .multilinear import is_linear, linear_calls
 from .records import restore, thaw, zero_cotangent
 from .reverse import fitted
 from .strided import all_finite, is_array, is_complex, is_complex_var, is_var, number_type, tracked
@@ -191,7 +192,18 @@ def _adjoint_rule(context: Tangents, entry: tuple) -> None:
     seeds = [context.of(target) for _, _, target in record.targets]
     if all(t is None for t in seeds):
         return
-    context.give(record.out, transposed(context, _pulled, record, seeds), True)
+    t = _linear(record, seeds) if is_linear(record) else transposed(context, _pulled, record, seeds)
+    context.give(record.out, t, True)
+
+
+def _linear(record: Any, seeds: list[Any]) -> Any:
+    """The tangent where the function itself maps tangents."""
+    function = record.call[0]
+    total = None
+    for args, kwargs in linear_calls(record, restore(record.args), restore(record.kwargs), seeds):
+        t = function(*args, **kwargs)
+        total = t if total is None else total + t
+    return total
 
 
 def _pulled(record: Any, g: Any) -> list[Any]:
