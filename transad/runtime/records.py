@@ -27,7 +27,8 @@ class Record:
                  several: bool = False, ours: bool = True) -> None:
         self.targets, self.args, self.kwargs = targets, args, kwargs
         self.out, self.saved_out, self.singular, self.several = out, saved_out, singular, several
-        self.ours, self.short, self.call = ours, False, None
+        self.ours, self.short = ours, False
+        self.call: Any = None
 
 
 def store(sweep: Sweep, value: Any) -> Any:
