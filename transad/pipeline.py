@@ -86,7 +86,6 @@ class State:
     captured: dict[str, Shape]
     wanted: list[str]
     watch: bool = False
-    prints: bool = False
     options: Options = field(default_factory=Options)
     marked: bool = True                 # calls of functions marked `fwddiff` are taken forwards
     rows: dict[str, int] | None = None  # the arguments of a function of a batch that have rows, and along which axis
@@ -99,6 +98,7 @@ class State:
     text: str = ""
     unmarked: tuple[str, str] = ("", "")       # a marked function that is inlined all the same, and why
     after: dict[str, str] = field(default_factory=dict)
+    prints: bool = False
 
     @property
     def recursive(self) -> dict[str, Any]:

@@ -220,7 +220,8 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
         from transad.compiled import ready
         ready(typed.code.forward, tuple(values), typed.built)
     failed: Exception | None = None
-    flat, saved = None, ()
+    flat: Any = None
+    saved: Any = ()
     try:
         flat, saved = typed.code.forward(*values)
     except Exception as problem:
