@@ -146,6 +146,20 @@ def test_parameters_in_structures():
     assert grads.layers[0].name is None and model.layers[0].w is W1
 
 
+def two_names(p, q, x):
+    return np.sum(p * x) * np.sum(q * x)
+
+
+def test_one_array_under_two_names_has_one_gradient():
+    w = b1[:4].copy()
+    with pytest.warns(transad.TransadPerformanceWarning, match="share memory"):
+        d_p, d_q = transad.per_sample_grad(two_names, (0, 1))(w, w, X[:3])
+    for i in range(3):
+        e_p, e_q = transad.grad(two_names, (0, 1), path="recorded")(w, w, X[i])
+        np.testing.assert_allclose(d_p[i], e_p, rtol=1e-13)
+        np.testing.assert_allclose(d_q[i], e_q, rtol=1e-13)
+
+
 def branching(w, x, y):
     total = 0.0
     for k in range(len(x)):

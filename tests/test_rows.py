@@ -447,3 +447,30 @@ def test_explain_says_what_a_batch_becomes():
     assert "called for each cotangent: linalg_solve_adjoint" in said
     with pytest.raises(transad.InvalidArgument, match="no argument Q"):
         explained(planned(normalised, signature=kinds), ["Q"])
+
+
+def by_einsum(W, X):
+    return np.sum(np.tanh(np.einsum("bi,hi->bh", X, W)) ** 2, axis=1) + np.einsum("hi,bi->bh", W, X)[:, 0]
+
+
+def by_logsumexp(W, X):
+    from scipy.special import logsumexp
+    Z = X @ W.T
+    return logsumexp(Z, axis=1) - Z[np.arange(len(X)), np.argmax(X[:, :3], axis=1)]
+
+
+def of_one_by_rule(W, x):
+    from scipy.special import logsumexp
+    return logsumexp(W @ x) * x[1]
+
+
+@pytest.mark.parametrize("f", [by_einsum, by_logsumexp])
+def test_what_numba_cannot_compile_is_left_to_numpy(f):
+    from transad.one_call import one_call
+    made, _ = one_call(f, (V, X), (None, 0), (0,), True)
+    assert "[:, :, None]" in made.text                          # the outer products of all samples
+    with pytest.warns(transad.TransadPerformanceWarning, match="by NumPy's functions"):
+        check(f, (V, X))
+    with pytest.warns(transad.TransadPerformanceWarning, match="by NumPy's functions"):
+        grads = transad.per_sample_grad(of_one_by_rule)(V, X)
+    np.testing.assert_allclose(grads, np.stack([transad.grad(of_one_by_rule)(V, x) for x in X]), rtol=1e-12, atol=1e-14)

@@ -45,42 +45,49 @@ from transad.tree import children
 from transad.tree import rebuilt as tree_rebuilt
 from transad.typed import _ordered, _unchanged, plain_function
 
-__all__ = ["OneCall", "all_items", "one_call"]
+__all__ = ["OneCall", "all_items", "one_call", "sample_loop"]
 
+_NEAR = 1 << 18                 # numbers of a block of samples: the processor's cache
 _KNOWN: dict[Any, Any] = {}     # function and kinds of its items -> OneCall, or why there is none
 
 
 class OneCall:
-    """The text of one signature. `wanted`: the arguments that are differentiated, for `grad` and `value_and_grad`."""
+    """The text of one signature. `wanted`: the arguments that are differentiated, for `grad` and `value_and_grad`; `rows`:
+    the function is one of a batch, whose rows are the items (the axis of the rows in each argument, None for none)."""
 
     def __init__(self, f: types.FunctionType, shapes: Sequence[Shape], cells: Sequence[Shape], varying: Sequence[bool],
-                 wanted: tuple[int, ...], verb: str) -> None:
+                 wanted: tuple[int, ...], verb: str, rows: tuple[int | None, ...] | None = None) -> None:
         slots = f.__code__.co_varnames[:f.__code__.co_argcount + f.__code__.co_kwonlyargcount]
         refuse_mutation(f.__code__)
         arguments, captured = dict(zip(slots, shapes, strict=True)), dict(zip(f.__code__.co_freevars, cells, strict=True))
         self.verb, self.wanted = verb, wanted
-        s = self.made(f, arguments, captured, [slots[w] for w in wanted])
+        axes = None if rows is None else {slot: a for slot, a in zip(slots, rows, strict=True) if a is not None}
+        s = self.made(f, arguments, captured, [slots[w] for w in wanted], axes)
         parameters = [p.split("@")[0] for p in s.program.parameters]
         leaves = [n for slot in slots for n in pipeline._leaf_names(arguments[slot], s.specialiser, slot)]
         kinds: dict[str, Kind] = s.program.kinds
         self.structure = s.structure
         self.held = list(s.specialiser.captures.values())
         self.dependencies = s.specialiser.dependencies
+        self.counted = rows is not None and parameters[-1] not in s.specialiser.kinds
         body, results = self.block(s)
         _refuse_effects(body, parameters)
         ranks = {p: k.ndim if isinstance(k := kinds[p], Array) else 0 for p in parameters}
         ranks |= {v: np.ndim(x) for v, x in s.program.constants.items() if kind_of(x) is not None}
         names = Names({*kinds, *s.program.constants, *HELPERS, "np", "math", *(s.pair.kinds if s.pair else ())})
         self.count = names.fresh("items")
-        self.batched = batched(body, results, ranks, {n for n, v in zip(leaves, varying, strict=True) if v}, self.count, names)
+        self.batched = batched(body, results, ranks, {n for n, v in zip(leaves, varying, strict=True) if v}, self.count, names,
+                               {v: k.ndim if isinstance(k, Array) else 0 for v, k in kinds.items()})
         label = s.label
         self.text = _text(label, kinds, [self.count, *parameters], self.batched)
         self.run = _loaded(self.text, f"{label}_items", s.program.constants)
 
-    def made(self, f: Any, arguments: dict[str, Shape], captured: dict[str, Shape], wanted: list[str]) -> pipeline.State:
+    def made(self, f: Any, arguments: dict[str, Shape], captured: dict[str, Shape], wanted: list[str],
+             rows: dict[str, int] | None) -> pipeline.State:
         """The program; with NumPy's functions written out where they are not known as they are."""
+        first: NotTyped | None = None
         for jit in (False, True):
-            s = pipeline.State(f, arguments, captured, wanted, options=Options(parallel=False, jit=jit))
+            s = pipeline.State(f, arguments, captured, wanted, options=Options(parallel=False, jit=jit), rows=rows)
             try:
                 if wanted:
                     return pipeline.run(s)
@@ -89,16 +96,17 @@ class OneCall:
                     raise NotTyped("the function calls itself")
                 return s
             except NotTyped as problem:
-                if jit:
-                    problem.dependencies = getattr(s.specialiser, "dependencies", [])
-                    raise
-        raise AssertionError
+                problem.dependencies = getattr(s.specialiser, "dependencies", [])
+                first = first or problem
+        assert first is not None
+        raise first
 
     def block(self, s: pipeline.State) -> tuple[Block, list[Any]]:
         if not self.verb:
             return s.program.body, s.program.results
         kind = getattr(s.structure, "kind", None)
-        if not isinstance(s.structure, Val) or not isinstance(kind, Scalar) or not kind.real or s.pair.writes or s.recursive:
+        one = isinstance(kind, Scalar) if s.rows is None else isinstance(kind, Array) and kind.ndim == 1
+        if not isinstance(s.structure, Val) or not one or not getattr(kind, "real", False) or s.pair.writes or s.recursive:
             raise NotTyped("the result of an item is not one real number")
         pair = s.pair
         results = [*pair.results, *pair.cotangents]
@@ -117,9 +125,15 @@ class OneCall:
         return (flat[0], found) if self.verb == "value_and_grad" else found
 
 
-def one_call(function: Any, args: tuple, axes: Sequence[Any]) -> tuple[OneCall, list[Any]]:
-    """The call for arguments like these, and all that is passed to it; NotTyped where there is none."""
-    f, bound, verb, wanted = _target(function)
+def one_call(function: Any, args: tuple, axes: Sequence[Any], wanted: tuple[int, ...] | None = None, batch: bool = False
+             ) -> tuple[OneCall, list[Any]]:
+    """The call for arguments like these, and all that is passed to it; NotTyped where there is none.
+
+    wanted  value and gradient with respect to these arguments; batch: the function takes all items and gives an entry each"""
+    if wanted is None:
+        f, bound, verb, wanted = _target(function)
+    else:
+        f, bound, verb = *_target(unwrapped(function))[:2], "value_and_grad"
     given = _ordered(f, (*bound, *args), {})
     if given is None:
         raise NotTyped("it has *args or **kwargs, or arguments are missing")
@@ -129,23 +143,45 @@ def one_call(function: Any, args: tuple, axes: Sequence[Any]) -> tuple[OneCall, 
     captured: list[Any] = []
     values: list[Any] = []
     for v, axis in zip(given, axes, strict=True):
-        shapes.append(shape_of(_first(v, axis), []))
+        shapes.append(shape_of(_first(v, None if batch else axis), []))
         for leaf, a in _leaves(v, axis):
             if kind_of(plain(leaf)) is not None:
                 varying.append(a is not None)
                 values.append(leaf if not a else call(np.moveaxis, leaf, a, 0))
     cells = [shape_of(_first(c.cell_contents, None), captured) for c in f.__closure__ or ()]
-    key = (f, tuple(shapes), tuple(cells), tuple(varying), wanted, verb)
+    rows = tuple(axes) if batch else None
+    key = (f, tuple(shapes), tuple(cells), tuple(varying), wanted, verb, rows)
     found = _KNOWN.get(key)
     if found is None or (isinstance(found, OneCall) and not found.current()):
         try:
-            found = OneCall(f, shapes, cells, varying, tuple(len(bound) + w for w in wanted), verb)
+            found = OneCall(f, shapes, cells, varying, tuple(len(bound) + w for w in wanted), verb, rows)
         except NotTyped as problem:
             found = problem
         _KNOWN[key] = found
     if isinstance(found, NotTyped):
         raise found
-    return found, [*captured, *values, *found.held]
+    items = [len(v) for v, a in zip(values, varying, strict=True) if a][:1]
+    return found, [*captured, *values, *found.held, *(items if found.counted else ())]
+
+
+def sample_loop(function: Any, args: tuple, axes: Sequence[Any], wanted: Sequence[int], batch: bool) -> Callable[..., Any]:
+    """`fill(first, last, rows, values)`: gradients of samples, by NumPy, into rows, and values; NotTyped where that cannot be."""
+    made, given = one_call(function, args, axes, tuple(wanted), batch)
+    parameters = list(made.run.__code__.co_varnames[1:made.run.__code__.co_argcount])
+    varies = [p in made.batched.varying for p in parameters]
+    size = max(1, max((int(np.size(v)) // max(1, len(v)) if a else int(np.size(v)) for v, a in zip(given, varies, strict=True))))
+    step = max(1, _NEAR // size)
+
+    def fill(first: int, last: int, rows: list[np.ndarray], values: np.ndarray) -> np.ndarray:
+        for a in range(first, last, step):
+            b = min(a + step, last)
+            flat = made.run(b - a, *(v[a:b] if lane else v for v, lane in zip(given, varies, strict=True)))
+            values = values.astype(flat[0].dtype, copy=False)
+            values[a:b] = flat[0]
+            for row, g in zip(rows, flat[1:], strict=True):
+                row[a - first:b - first] = g
+        return values
+    return fill
 
 
 def all_items(function: Any, args: tuple, axes: Sequence[Any], items: int) -> Any:

@@ -53,8 +53,8 @@ def per_sample_grad(function: Callable, argnums: int | Sequence[int] = 0, in_axe
              depends on row i alone (its text says so), each sample is one row; else each loss has a sweep back of its own
 
     Functions of numbers, arrays and structures of them run as one compiled loop, which writes each gradient into its
-    row. Anything else is a loop of `value_and_grad` in Python, and a TransadPerformanceWarning says why. An exception of
-    a sample is the exception of the call.
+    row. Where Numba cannot compile that, NumPy's functions take many samples at a time, and what neither can is a loop of
+    `value_and_grad` in Python; a TransadPerformanceWarning says why. An exception of a sample is the exception of the call.
     """
     both = per_sample_value_and_grad(function, argnums, in_axes, out, chunk, reduce, threads, batched)
 
@@ -233,10 +233,9 @@ class _PerSample:
             raise found
         return found
 
-    def slow(self, reason: str) -> None:
-        if reason not in self.warned:
+    def slow(self, reason: str, how: str) -> None:
+        if reason and reason not in self.warned:
             self.warned.add(reason)
             label = getattr(self.function, "__name__", "the function")
-            how = "by one sweep back for each loss" if self.batched else "sample by sample in Python"
             warnings.warn(f"the gradients of {label} are taken {how}: {reason}",
                           TransadPerformanceWarning, stacklevel=5)

@@ -84,11 +84,11 @@ class Call:
     # -- work ------------------------------------------------------------------------------------------------------
     def fill(self, first: int, last: int, rows: list[np.ndarray], values: np.ndarray) -> np.ndarray:
         """Gradients and values of the samples from `first` to `last`; the values (of another dtype, if need be)."""
-        kernel = self.kernel
+        kernel, reason = self.kernel, ""
         if last == first:
             return values
         if isinstance(kernel, NotTyped):
-            self.work.slow(kernel.reason)
+            reason = kernel.reason
         else:
             given = kernel.given([v[first:last] if mapped else v for v, mapped in self.inputs], self.n)
             try:
@@ -103,8 +103,25 @@ class Call:
                     raise
                 reason = next((x.strip() for x in str(problem).splitlines() if x.strip() and not x.startswith("Failed in")), "")
                 self.work.known[self.key] = NotTyped(f"Numba cannot compile it ({reason})")
-                self.work.slow(f"Numba cannot compile it ({reason})")
+                reason = f"Numba cannot compile it ({reason})"
+        found = self.by_numpy(first, last, rows, values)
+        if found is not None:
+            self.work.slow(reason, "by NumPy's functions, not compiled")
+            return found
+        self.work.slow(reason, "by one sweep back for each loss" if self.work.batched else "sample by sample in Python")
         return self.by_rows(first, last, rows, values) if self.work.batched else self.one_by_one(first, last, rows, values)
+
+    def by_numpy(self, first: int, last: int, rows: list[np.ndarray], values: np.ndarray) -> np.ndarray | None:
+        """All samples at once by NumPy's functions, where Numba cannot compile the loop; None where they cannot be had so."""
+        from transad.one_call import sample_loop
+        try:
+            plain = plain_function(unwrapped(self.work.function))
+            cells = [] if plain is None else [c.cell_contents for c in plain[0].__closure__ or ()]
+            self.refuse_shared([leaf for c in cells for leaf in leaves_of(c)], ())
+            made = sample_loop(self.work.function, self.args, self.axes, self.argnums, self.work.batched)
+            return made(first, last, rows, values)
+        except (NotTyped, TypeError, ValueError, ArithmeticError, LookupError, Warning):
+            return None             # what a sample raises is raised by the sample
 
     def one_by_one(self, first: int, last: int, rows: list[np.ndarray], values: np.ndarray) -> np.ndarray:
         from transad import value_and_grad

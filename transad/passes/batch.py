@@ -42,11 +42,13 @@ class Batched:
         return dump(self.block)
 
 
-def batched(block: Block, results: list[Node], ranks: dict[str, int], varying: set[str], lanes: str, names: Names) -> Batched:
-    """`block` for `lanes` (the name of their number) values of each name in `varying`; `ranks`: of the names it reads."""
+def batched(block: Block, results: list[Node], ranks: dict[str, int], varying: set[str], lanes: str, names: Names,
+            hints: dict[str, int] | None = None) -> Batched:
+    """`block` for `lanes` (the name of their number) values of each name in `varying`; `ranks`: of the names it reads,
+    `hints`: of names that it assigns."""
     varying = set(varying)
     while True:
-        work = _Batch(dict(ranks), set(varying), lanes, names)
+        work = _Batch(dict(ranks), set(varying), lanes, names, hints or {})
         out = work.block(block)
         ends = [work.repeated(work.value(e)) for e in results]
         if work.varying == varying:
@@ -55,7 +57,8 @@ def batched(block: Block, results: list[Node], ranks: dict[str, int], varying: s
 
 
 class _Batch:
-    def __init__(self, ranks: dict[str, int], varying: set[str], lanes: str, names: Names) -> None:
+    def __init__(self, ranks: dict[str, int], varying: set[str], lanes: str, names: Names, hints: dict[str, int]) -> None:
+        self.hints = hints
         self.ranks, self.varying, self.lanes, self.names = ranks, varying, lanes, names
         self.looped: list[str] = []
         self.guards: list[Node] = []
@@ -135,6 +138,8 @@ class _Batch:
     def let(self, s: Let) -> Statement:
         made = self.made(s)
         value = made or self.value(s.value)
+        if value.rank is None and s.name in self.hints:
+            value.rank = self.hints[s.name]
         if value.rank is None:
             raise NotTyped(f"the rank of {s.name} is not known")
         if self.ranks.setdefault(s.name, value.rank) != value.rank:
@@ -179,10 +184,10 @@ class _Batch:
         elif self.guards:
             raise NotTyped("a store under a guard that varies")
         items = [self.value(i) for i in s.index if not isinstance(i, gast.Slice)]
-        if any(i.varies for i in items):
-            raise NotTyped("a place in an array that depends on what varies")
         if value.varies:
             self.vary(s.array)
+        if any(i.varies for i in items):
+            return self.scattered(s, items, value)
         if s.array not in self.varying:
             return [Store(s.array, [self.index_item(i) for i in s.index], value.node, s.op)]
         rank = self.ranks[s.array] - sum(not isinstance(i, gast.Slice) for i in s.index) + 2 * sum(
@@ -192,6 +197,15 @@ class _Batch:
             node = stretched(value, rank)
         place = [slice_(None, None), *(self.index_item(i) for i in s.index)] if s.index else []
         return [Store(s.array, place, node, s.op)]
+
+    def scattered(self, s: Store, items: list[Part], value: Part) -> Block:
+        """`a[i] op= v` where `i` varies: a place of its own in each lane."""
+        if len(items) < len(s.index) or any(i.rank or (isinstance(x, gast.Constant) and x.value is None)
+                                            for i, x in zip(items, s.index, strict=True)):
+            raise NotTyped("a part of an array that depends on what varies")
+        self.vary(s.array)
+        node = stretched(value, self.ranks[s.array] - len(items)) if value.varies and value.rank is not None else value.node
+        return [Store(s.array, [call("np.arange", name(self.lanes)), *(i.node for i in items)], node, s.op)]
 
     # -- what varies -----------------------------------------------------------------------------------------------
     def vary(self, v: str) -> None:

@@ -80,10 +80,12 @@ def _(batch: Any, e: Node) -> Part:
     return batch.elementwise(rebuilt(e, {"func": name(f"np.{show(e.func)}imum")}), ["args"] * 2, list(e.args))
 
 
-_ALONG = {f"np.{f}" for f in "cumsum cumprod sort argsort".split()}        # these keep the axis that they go along
+_ALONG = {*(f"np.{f}" for f in "cumsum cumprod sort argsort".split()), "scipy.special.softmax",
+          "scipy.special.log_softmax"}        # these keep the axis that they go along
 
 
-@batching("summed", *(f"np.{f}" for f in "sum max min amax amin mean prod std var any all argmax argmin".split()), *_ALONG)
+@batching("summed", *(f"np.{f}" for f in "sum max min amax amin mean prod std var any all argmax argmin".split()), *_ALONG,
+          "scipy.special.logsumexp")
 def _(batch: Any, e: Node) -> Part:
     """A reduction of a whole array leaves the leading axis, one along an axis goes along the next."""
     a = batch.value(e.args[0])
@@ -149,6 +151,8 @@ def _(batch: Any, e: Node) -> Part:
 
 @batching("gather")
 def _(batch: Any, e: Node) -> Part:
+    if isinstance(e.args[1], gast.Tuple):
+        return several(batch, e)
     a, i = (batch.value(x) for x in e.args)
     rank = (a.rank or 0) - 1 + (i.rank or 0)
     if a.varies and i.varies:
@@ -156,6 +160,19 @@ def _(batch: Any, e: Node) -> Part:
     if a.varies:
         return Part(index(a.node, [slice_(None, None), i.node]), True, rank)
     return Part(rebuilt(e, {"args": [a.node, i.node]}), i.varies, rank)
+
+
+def several(batch: Any, e: Node) -> Part:
+    """`a[i, j]` for arrays of indices."""
+    a, items = batch.value(e.args[0]), [batch.value(i) if not isinstance(i, gast.Slice) else None for i in e.args[1].elts]
+    if any(i is None or i.rank is None for i in items):
+        raise NotTyped(f"`{show(e)}`")
+    new = [i.node for i in items if i is not None]
+    chosen = max((i.rank or 0 for i in items if i is not None), default=0)
+    rank = (a.rank or 0) - len(new) + chosen
+    if any(i is not None and i.varies for i in items):
+        raise NotTyped("entries of an array are chosen by what varies")
+    return Part(index(a.node, [slice_(None, None), *new] if a.varies else new), a.varies, rank)
 
 
 @batching("reshaped")
@@ -173,7 +190,16 @@ def _(batch: Any, e: Node) -> Part:
     if not (g.varies or like.varies):
         return Part(rebuilt(e, {"args": [g.node, like.node]}), False, like.rank)        # fresh, and of the shape of `like`
     shape = expr("a.shape[1:]" if like.varies else "a.shape", a=like.node)
-    return Part(call("stretched_lanes", batch.repeated(g), shape), True, like.rank)
+    fresh = isinstance(e.args[0], gast.BinOp | gast.UnaryOp)
+    return Part(call("stretched_lanes", batch.repeated(g), shape, *([constant(True)] if fresh else [])), True, like.rank)
+
+
+@batching("share_of_extreme")
+def _(batch: Any, e: Node) -> Part:
+    x, out = (batch.value(a) for a in e.args)
+    if not (x.varies and out.varies):
+        return batch.each(e)
+    return Part(call("share_of_extreme_lanes", x.node, out.node), True, x.rank)
 
 
 @batching("np.linalg.inv", "np.linalg.cholesky", "np.linalg.eigvalsh", "np.linalg.det")

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-HELPERS = ("checked_math", "each_lane", "repeated", "scatter_add_lanes", "stretched_lanes", "unbroadcast_lanes")
+HELPERS = ("checked_math", "each_lane", "repeated", "scatter_add_lanes",
+           "share_of_extreme_lanes", "stretched_lanes", "unbroadcast_lanes")
 
 
 def each_lane(function: Callable, varies: tuple, words: tuple, *values: Any) -> np.ndarray:
@@ -38,8 +39,16 @@ def repeated(value: np.ndarray, lanes: int) -> np.ndarray:
     return out
 
 
-def stretched_lanes(g: np.ndarray, shape: tuple) -> np.ndarray:
-    """A value at a shape to which it is broadcast, in fresh memory."""
+def share_of_extreme_lanes(x: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """d max(x) / dx of each lane: the entries that equal it share evenly."""
+    hit = (x == np.reshape(out, (len(out),) + (1,) * (x.ndim - 1))).astype(x.dtype)
+    return hit / np.maximum(np.sum(hit, axis=tuple(range(1, x.ndim)), keepdims=True), 1.0)
+
+
+def stretched_lanes(g: np.ndarray, shape: tuple, fresh: bool = False) -> np.ndarray:
+    """A value at a shape to which it is broadcast, in fresh memory; `fresh`: nobody else has it."""
+    if fresh and g.shape[1:] == shape:
+        return g
     out = np.empty((len(g), *shape), g.dtype)
     out[...] = np.reshape(g, (len(g),) + (1,) * (len(shape) - g.ndim + 1) + g.shape[1:])
     return out
@@ -58,6 +67,10 @@ def unbroadcast_lanes(g: np.ndarray, like: np.ndarray, lane: bool) -> np.ndarray
     return np.reshape(g, (len(g),) + (1,) * missing + g.shape[1:]) if missing else g
 
 
-def scatter_add_lanes(d_a: np.ndarray, index: np.ndarray, g: np.ndarray) -> None:
+def scatter_add_lanes(d_a: np.ndarray, index: Any, g: np.ndarray) -> None:
     """The adjoint of a gather, with a leading axis."""
-    np.add.at(d_a, (slice(None), index), g)      # type: ignore[arg-type]
+    if isinstance(index, tuple):
+        for lane, part in zip(d_a, g, strict=True):
+            np.add.at(lane, index, part)
+    else:
+        np.add.at(d_a, (slice(None), index), g)      # type: ignore[arg-type]
