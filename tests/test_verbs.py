@@ -127,3 +127,14 @@ def test_the_rows_and_columns_of_a_jacobian_share_one_run(verb: Any) -> None:
     found = verb(f)(np.arange(1.0, 13.0))["out"]
     assert np.array_equal(found, np.tril(np.ones((12, 12))) * 2 * np.arange(1.0, 13.0))
     assert len(runs) == 1
+
+
+def test_arguments_that_the_function_changes_have_gradients_of_what_they_were() -> None:
+    def f(values: list) -> Any:
+        total = values[0] * values[1]
+        values.append(total)
+        values[0] = 5.0
+        return total * values[0]
+    given = [2.0, 3.0]
+    assert ta.grad(f, mode="forward")(given) == [15.0, 10.0] and given == [5.0, 3.0, 6.0]
+    assert ta.jacfwd(f)([2.0, 3.0]) == [15.0, 10.0] and ta.linearize(f, [2.0, 3.0])[1]([1.0, 0.0]) == 15.0

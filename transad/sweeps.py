@@ -22,7 +22,7 @@ from transad.function import options_of, unwrapped
 from transad.options import Options
 from transad.pipeline import _assembled
 from transad.runtime.var import VARS
-from transad.tree import children
+from transad.tree import children, map_tree
 from transad.tree import rebuilt as tree_rebuilt
 
 CHUNK = 8                  # lanes of a sweep, where no `chunk` is given
@@ -118,6 +118,7 @@ def columns(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str
 
     emitted: None where no code can be emitted or the function writes into its arguments"""
     from transad.runtime.jacobians import from_columns
+    values = _before(args, kwargs, chosen)
     found = _pushes(function, args, kwargs, chosen, options, pure=emitted)
     if found is not None:
         y, push = found[0], _replayed(found[1])
@@ -126,8 +127,12 @@ def columns(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str
     else:
         from transad.runtime.forward import pushforward
         y, push = pushforward(function, args, kwargs, list(chosen), False)
-    values = [args[c] if isinstance(c, int) else kwargs[c] for c in chosen]
     return y, [from_columns(push, values, k, y) for k in range(len(chosen))]
+
+
+def _before(args: tuple, kwargs: dict, chosen: Sequence[int | str]) -> list[Any]:
+    """The chosen arguments with containers of their own: the function may change what its own hold."""
+    return [map_tree(lambda leaf: leaf, args[c] if isinstance(c, int) else kwargs[c]) for c in chosen]
 
 
 def directed(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str], along: Sequence[np.ndarray],
@@ -145,8 +150,8 @@ def gradients(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | s
               options: dict | None = None, has_aux: bool = False) -> tuple[Any, list[Any]]:
     """`(y, gradients)` in forward mode. has_aux: y is a pair, of which the first entry is differentiated."""
     from transad.runtime.jacobians import from_columns
+    values = _before(args, kwargs, chosen)
     found = None if has_aux else _pushes(function, args, kwargs, chosen, options)
-    values = [args[c] if isinstance(c, int) else kwargs[c] for c in chosen]
     if found is not None:
         y, push = found[0], _replayed(found[1])
     else:
