@@ -133,3 +133,20 @@ def test_second_derivatives():
     t = np.tanh(V)
     s = 1.0 - t * t
     np.testing.assert_allclose(h, np.diag(-2.0 * t * s * V * V + 4.0 * s * V + 2.0 * t), atol=1e-12)
+
+
+def test_what_is_only_summed_is_put_where_it_is_read():
+    def g(v, x, m):
+        return np.sum(((x[None] - v[None, None]) @ m[None]) ** 2)
+    assert "-= unbroadcast(matmul_adjoint(" in transad.differentiable(g).source(V, X, M)
+    same_without(g, V, X, M)
+
+
+def test_an_array_that_was_handed_over_is_not_read_late():
+    def f(v, x, m):
+        y = x - v
+        z = np.matmul(y[None], m[None])
+        w = z + 1.0
+        u = w * 2.0
+        return np.sum(u * z) + np.sum(w) + np.sum(np.cumsum(y, axis=0) * x)
+    same_without(f, V, X, M, path="typed")

@@ -37,6 +37,10 @@ class Product:
             found = self._found = matmul(self.left, self.right)
         return found
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The product, for NumPy."""
+        return np.array(self.whole(), dtype, copy=copy)
+
     def summed(self, shape: tuple[int, ...]) -> np.ndarray | None:
         """The product summed to a shape that was stretched to its own; None where that needs the whole product."""
         lead = len(self.shape) - len(shape)

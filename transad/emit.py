@@ -8,7 +8,7 @@ from transad.passes.reverse.sweeps import Pair
 from transad.quote import Node, names_in, show
 
 HELPERS = ("stop_gradient", "share_of_larger", "share_of_sum", "quotient", "power_x", "power_y", "unbroadcast",
-           "filled", "stretched", "summed", "copy_to", "gather", "scatter_add", "take_scattered", "share_of_extreme",
+           "filled", "stretched", "total_of", "summed", "copy_to", "gather", "scatter_add", "take_scattered", "share_of_extreme",
            "keep_zero", "digamma", "record_array", "replayed_1", "replayed_2", "replayed_3", "shadow_at", "part_of",
            "det_of", "log_det", "sign_of_det", "cofactors", "solve_transposed", "outer_of", "inverse_adjoint",
            "cholesky_adjoint", "ramp", "reshaped", "eigvalsh_adjoint")

@@ -16,6 +16,7 @@ from collections import Counter
 from transad.ir import Block, Do, For, If, Let, Move, Statement, Store, While, assigned, blocks, expressions, reads, walk
 from transad.kinds import Array, Scalar
 from transad.nodes import gast
+from transad.passes.regions import view_of
 from transad.passes.reverse.pair import Pair
 from transad.passes.ruled import is_adjoint
 from transad.passes.specialise.numpy_table import BINARY, UNARY
@@ -55,6 +56,10 @@ class _Assigner:
         for s in walk(pair.reverse):
             self.times.update(_made(s))
             bound.update([s.value.id] if isinstance(s, Let) and isinstance(s.value, gast.Name) else getattr(s, "sources", []))
+        once = {s.name: s.value for s in walk(pair.reverse) if isinstance(s, Let) and self.times[s.name] == 1}
+        self.views = {n: v for n, e in once.items() if (v := view_of(e)) is not None}
+        self.allocated = {n for n, e in once.items() if isinstance(e, gast.Call) and show(e.func) in (
+            "np.zeros", "np.zeros_like", "stretched")}
         self.owned = {n for n, count in self.times.items() if count == 1} - bound - set(pair.saved)
 
     def block(self, block: Block) -> None:
@@ -70,6 +75,8 @@ class _Assigner:
             s = block[k]
             if isinstance(s, Let) and _born(s) is not None and s.name in self.owned:
                 self.first(block, k)
+        for k in range(len(block) - 1, -1, -1):
+            self.only_summed(block, k)
 
     def names(self, s: Statement) -> frozenset[str]:
         """The names that a statement mentions, looked up once."""
@@ -107,9 +114,12 @@ class _Assigner:
             return False
         mentions = [j for j, x in enumerate(block) if v in self.names(x)]
         first = block[mentions[0]]
-        return mentions[-1] == at and isinstance(first, Let) and first.name == v and _is_new(first.value) and all(
-            isinstance(x, Store | Let) and (isinstance(x.value, gast.BinOp | gast.UnaryOp) or _sums(x.value))
-            for x in (block[j] for j in mentions[1:-1]))
+        if mentions[-1] == at and isinstance(first, Let) and first.name == v and _is_new(first.value) and all(
+                isinstance(x, Store | Let) and (isinstance(x.value, gast.BinOp | gast.UnaryOp) or _sums(x.value))
+                for x in (block[j] for j in mentions[1:-1])):
+            self.views[d] = v
+            return True
+        return False
 
     def renamed(self, block: Block, k: int, at: int) -> bool:
         """Give the array that is added the name of the zeros, where nothing else reads it."""
@@ -126,6 +136,28 @@ class _Assigner:
         block[at + 1:at + 2] = [_said(x, s.source) for x in block[at + 1:at + 2]]
         del block[at], block[k]
         return True
+
+    def only_summed(self, block: Block, k: int) -> None:
+        """Put what the adjoint of a rule gives where it is read, if that is one sum: it may be summed without being made."""
+        s = block[k]
+        if isinstance(s, Store) and s.op == "+" and (g := _unbroadcast(s.value)) is not None and isinstance(g, gast.UnaryOp):
+            s.value = expr("-u", u=call("unbroadcast", g.operand, s.value.args[1]))
+        if not (isinstance(s, Let) and isinstance(s.value, gast.Call) and show(s.value.func) == "filled"
+                and s.name in self.owned - self.results and _is_ruled(s.value.args[0])):
+            return
+        made, uses = s.value.args[0], [j for j in range(k + 1, len(block)) if s.name in self.names(block[j])]
+        use = block[uses[0]] if len(uses) == 1 else None
+        if not isinstance(use, Store) or list(names_in(use.value)).count(s.name) != 1 or use.array == s.name:
+            return
+        inner = use.value.operand if isinstance(use.value, gast.UnaryOp) else use.value
+        g = _unbroadcast(inner)
+        if g is None or show(g.operand if isinstance(g, gast.UnaryOp) else g) != s.name or any(
+                self.changes(x, set(names_in(made)), True) for x in block[k + 1:uses[0]]):
+            return
+        _put(use, s.name, made)
+        self.seen.pop(id(use), None)
+        _said(block[k + 1], s.source)
+        del block[k]
 
     # -- shapes ----------------------------------------------------------------------------------------------------
     def shape_of(self, e: Node) -> str | None:
@@ -171,7 +203,7 @@ class _Assigner:
         """Whether an expression is what the adjoint of a rule gives: a new array of the right shape, or a number."""
         if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Name):
             return e.value.id in self.shares
-        return _is_ruled(e)
+        return _is_ruled(e) or (isinstance(e, gast.Call) and isinstance(e.func, gast.Name) and e.func.id == "total_of")
 
     # -- put in place ----------------------------------------------------------------------------------------------
     def inlined(self, block: Block, k: int, at: int, value: Node) -> bool:
@@ -195,6 +227,12 @@ class _Assigner:
         del block[at], block[k]
         return True
 
+    def root(self, array: str) -> str | None:
+        """The array that a name is a view of, if it is one that zeros were made for."""
+        while array in self.views:
+            array = self.views[array]
+        return array if array in self.allocated else None
+
     def changes(self, s: Statement, leaves: set[str], arrays: bool) -> bool:
         """Whether a statement may give one of some names, or one of some arrays, another value."""
         if assigned([s]) & leaves or isinstance(s, For | While | If):
@@ -202,7 +240,8 @@ class _Assigner:
         if not arrays:
             return False
         if isinstance(s, Store):
-            return s.array in leaves or s.array not in self.owned or s.array not in self.like
+            root = self.root(s.array)
+            return root is None or root in {self.root(n) or n for n in leaves}
         return isinstance(s, Do) or any(n in _WRITES for e in expressions(s) for n in names_in(e))
 
     def stretches(self, s: Statement, d: str) -> bool:
@@ -237,6 +276,11 @@ def _names(s: Statement) -> frozenset[str]:
     for x in walk([s]):
         found |= reads(x)
     return frozenset(found)
+
+
+def _unbroadcast(e: Node) -> Node | None:
+    """`g` of `unbroadcast(g, x)`."""
+    return e.args[0] if isinstance(e, gast.Call) and isinstance(e.func, gast.Name) and e.func.id == "unbroadcast" else None
 
 
 def _is_ruled(e: Node) -> bool:

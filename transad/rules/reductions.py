@@ -198,7 +198,12 @@ def share_of(g, out, a, axis, keepdims, initial, where):
     """The cotangent of the elements equal to the extremum, shared evenly (with `initial` too)."""
     shape = np.shape(a)
     extremum = expand(out, shape, axis, keepdims)
-    chosen = ((a == extremum) | ((extremum != extremum) & (a != a))) & where
+    chosen = a == extremum
+    if np.any(out != out):
+        chosen = chosen | ((extremum != extremum) & (a != a))
+    if where is True and initial is None and np.count_nonzero(chosen) == np.size(out):
+        return np.where(chosen, expand(g, shape, axis, keepdims), 0.0)              # no ties
+    chosen = chosen & where
     number = np.sum(chosen, axis=axis, keepdims=True, dtype=np.asarray(out).dtype)
     if initial is not None:
         number = number + np.reshape(initial == out, np.shape(number))

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from transad.deferred import computed, is_deferred
+from transad.rules.linear import summed as total
 from transad.rules.scalars import digamma as digamma
 
 
@@ -49,24 +51,35 @@ def power_y(x: Any, out: Any) -> Any:
 
 def unbroadcast(g: Any, x: np.ndarray) -> Any:
     """The cotangent of `x` from that of a result it was broadcast to: summed over the stretched axes."""
+    if is_deferred(g):
+        found = g.summed(x.shape)
+        g = computed(g) if found is None else found
     if isinstance(g, np.ndarray) and g.shape != x.shape:
         if g.ndim > x.ndim:
-            g = g.sum(axis=tuple(range(g.ndim - x.ndim)))
+            lead = g.ndim - x.ndim
+            g = np.reshape(total(g, tuple(range(lead))), g.shape[lead:])
         axes = tuple(k for k in range(g.ndim) if x.shape[k + x.ndim - g.ndim] == 1 and g.shape[k] != 1)
         if axes:
-            g = g.sum(axis=axes, keepdims=True)
+            g = total(g, axes)
     return g
 
 
 def stretched(g: Any, like: np.ndarray) -> np.ndarray:
     """`g` at the shape of `like`, in fresh memory: the cotangent of a sum."""
     out = np.empty_like(like)
-    out[...] = g
+    out[...] = computed(g)
     return out
+
+
+def total_of(parts: list[Any], *which: int) -> Any:
+    """The sum of some of several cotangents; numbers stand for those that are zero."""
+    found = [parts[k] for k in which if isinstance(parts[k], np.ndarray)]
+    return sum(found[1:], found[0]) if found else 0.0
 
 
 def filled(g: Any, like: np.ndarray) -> np.ndarray:
     """A new array `g` itself; a number at the shape of `like`."""
+    g = computed(g)
     return g if isinstance(g, np.ndarray) and g.shape == like.shape else stretched(g, like)
 
 

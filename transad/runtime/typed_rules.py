@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..deferred import computed
+from ..deferred import is_deferred
 from ..rules.registry import Rule
 from .rule_parts import adjoint_parts
 
@@ -18,13 +18,16 @@ def real_part(share: Any) -> Any:
     """The cotangent of a real argument, None for one that is accounted for elsewhere."""
     if share is None:
         return 0.0
+    if is_deferred(share):
+        return share
     return np.real(share) if np.iscomplexobj(share) else share
 
 
 def adjoint_of(rule: Rule, argument: str) -> Callable[..., Any]:
     """The cotangent of an argument, from that of the result and from what the rule reads of the call, by name.
 
-    It is a new array, or a number. A zero cotangent wins where the rule may divide by zero."""
+    It is a new array, a product that was not computed yet, or a number. A zero cotangent wins where the rule may divide by
+    zero."""
     function, position = adjoint_parts(rule).adjoints[argument]
     singular = rule.singular
     parameters = list(inspect.signature(function).parameters.values())[2:]
@@ -39,7 +42,7 @@ def adjoint_of(rule: Rule, argument: str) -> Callable[..., Any]:
         words.update(given)
         first = [words.pop(n, ()) for n in leading]
         found = function(g, out, *first[:-1], *first[-1], **words) if leading else function(g, out, **words)
-        share = computed(found if position is None else found[position])
+        share = found if position is None else found[position]
         held = [a for v in (g, out, *given.values()) for a in (v if isinstance(v, list | tuple) else (v,))
                 if isinstance(a, np.ndarray)]
         if isinstance(share, list | tuple):

@@ -37,7 +37,11 @@ def ruled_call(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
             continue
         shares = a.temp("d_parts")
         out.append(Let(shares, made))
-        out += [Store(a.shadows.of(parts[k].id), [], index(name(shares), [constant(k)]), "+") for k in active]
+        for variable in dict.fromkeys(parts[k].id for k in active):
+            which = [k for k in active if parts[k].id == variable]
+            share = index(name(shares), [constant(which[0])]) if len(which) == 1 else call(
+                "total_of", name(shares), *(constant(k) for k in which))
+            out.append(Store(a.shadows.of(variable), [], share, "+"))
     return out
 
 
