@@ -425,3 +425,22 @@ def test_recorded_calls_with_effects_run_once():
     marked = transad.fwddiff(noted)
     assert transad.grad(lambda x: {"y": marked(x)}["y"] * x)(2.0) == 0.5
     assert len(seen) == 3
+
+
+def test_rows_with_many_elements_are_worth_a_warning():
+    cubes = transad.fwddiff(total)
+
+    def f(m):
+        s = 0.0
+        for i in range(len(m)):
+            s += cubes(m[i]) * (i + 1)
+        return s
+    g = transad.grad(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        few = g(np.ones((50, 3)))
+    np.testing.assert_allclose(few[1], [8.0, 8.0, 6.0])
+    with pytest.warns(transad.TransadPerformanceWarning, match="40 sweeps"):
+        many = g(np.ones((3, 40)))
+    np.testing.assert_allclose(many[:, 2], [3.0, 6.0, 9.0])
+    np.testing.assert_allclose(g(np.ones((50, 3))), few)

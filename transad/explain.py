@@ -141,8 +141,8 @@ def _typed(plan: Plan) -> list[str]:
     if plan.state.unmarked[0]:
         out.append(f"  {plan.state.unmarked[0]} is marked fwddiff, but is differentiated in reverse: {plan.state.unmarked[1]}")
     leaves = [n for w in plan.wanted for n in _leaf_names(plan.state.arguments[w], plan.state.specialiser, w)]
-    for label, place in swept_by_element(plan.state.program, leaves):
-        array = plan.state.program.parameters[place].partition("@")[0]
+    for label, place, axes in swept_by_element(plan.state.program, leaves):
+        array = plan.state.program.parameters[place].partition("@")[0] + ("[i]" if axes else "")
         out.append(f"  {label} is marked fwddiff: one forward sweep for each element of {array}; where there are more than\n"
                    f"    {MANY}, it is differentiated in reverse, and a warning says so")
     if pair.writes:

@@ -7,7 +7,8 @@ function refers to is unchanged. The way of the last call is tried first (`Fast.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from transad import pool
 from transad.describe import Shape
 from transad.kinds import Scalar
 from transad.options import Options
+from transad.passes.forward.by_element import numbers_of
 from transad.passes.specialise.values import Val
 from transad.runtime.sweep import _local
 from transad.typed import MISS, Refusal, Typed, _unchanged, find, large_by_python
@@ -78,7 +80,7 @@ class Fast:
         if run is None and self.options.mode == "forward":
             return _never, ()                          # more sweeps than one: see `transad.sweeps`
         run = run or self.runner(typed, typed.code.joint)
-        by_element = {k for _, k in built.by_element}
+        by_element = {k: axes for _, k, axes in built.by_element}
         return _guarded(run, args, typed.dependencies, built.repeatable, by_element), typed.dependencies
 
     def forwards(self, args: tuple, typed: Typed) -> Callable[..., Any] | None:
@@ -138,13 +140,13 @@ def _is_number(shape: Shape) -> bool:
 
 
 def _guarded(run: Callable[..., Any], args: tuple, dependencies: Sequence[Any], again: bool,
-             by_element: Container[int] = ()) -> Callable[..., Any]:
+             by_element: Mapping[int, int] = MappingProxyType({})) -> Callable[..., Any]:
     """The sweep, called if the arguments are of the kinds of `args`, what the text refers to is unchanged and no
     sweep is live; else MISS. Made as text for these arguments, since a loop over them would cost as much as the sweep.
 
     again       what raises is left to the general way, which finds out why
-    by_element  arrays of which each element takes a sweep: the sweep is for few elements"""
-    space: dict[str, Any] = {"run": run, "local": _local, "MISS": MISS}
+    by_element  arrays of which each element takes a sweep, but for leading axes: the sweep is for few elements"""
+    space: dict[str, Any] = {"run": run, "local": _local, "MISS": MISS, "numbers_of": numbers_of}
     tests = ["more or local.stack"]
     for k, a in enumerate(args):
         space[f"t{k}"] = type(a)
@@ -152,7 +154,7 @@ def _guarded(run: Callable[..., Any], args: tuple, dependencies: Sequence[Any], 
         if type(a) is _ARRAY:
             space[f"d{k}"] = a.dtype
             tests.append(f"a{k}.ndim != {a.ndim} or (a{k}.dtype is not d{k} and a{k}.dtype != d{k})")
-            tests += [f"a{k}.size > {MANY}"] if k in by_element else []
+            tests += [f"numbers_of(a{k}.shape, {by_element[k]}) > {MANY}"] if k in by_element else []
     for k, (holder, name, value) in enumerate(dependencies):
         space |= {f"h{k}": holder, f"v{k}": value}
         held = f"h{k}.get({name!r}, MISS)" if type(holder) is dict else f"getattr(h{k}, {name!r}, MISS)"

@@ -55,8 +55,8 @@ class Built:
     chain: Chain | None = None
     gives_up: bool = False              # the sweeps may raise `ItemFailed`: the recorded path is to answer
     prints: bool = False
-    by_element: list[tuple[str, int]] = field(default_factory=list)     # marked functions that take a sweep for each
-    #                                             element of an array, and the argument whose shape that array has
+    by_element: list[tuple[str, int, int]] = field(default_factory=list)     # marked functions that take a sweep for each
+    #                             element of an array, and the argument whose shape it has but for leading axes
     recursive: list[str] = field(default_factory=list)          # the functions of the text besides the sweeps
 
     @property

@@ -18,6 +18,7 @@ from transad.describe import Shape, described, leaf_kinds, rebuilt
 from transad.kinds import Array
 from transad.map_notes import LONG, warn
 from transad.options import Options
+from transad.passes.forward.by_element import numbers_of
 from transad.passes.specialise.values import NotTyped
 from transad.runtime.kernels import ItemFailed
 from transad.runtime.sweep import live
@@ -132,7 +133,8 @@ def find(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], nam
         _BUILT[key] = [entry, *(known or [])][:4]
     if isinstance(entry, Typed) and entry.built.by_element:
         values = [*(leaf for c in cells for leaf in described(c.cell_contents)[1]), *leaves]
-        label, count = max(((v, int(np.size(values[k]))) for v, k in entry.built.by_element), key=lambda found: found[1])
+        label, count = max(((v, numbers_of(np.shape(values[k]), axes)) for v, k, axes in entry.built.by_element),
+                           key=lambda found: found[1])
         if count > MANY:
             key = (*key, "in reverse")
             unmarked = next((e for e in _BUILT.get(key, ()) if e.current()), None)
