@@ -259,3 +259,16 @@ def test_extremes_of_what_is_not_finite_and_of_nothing():
     assert np.isnan(grads[2]).all() and not np.isfinite(grads[3]).any()
     with pytest.raises(ValueError, match="zero-size"):
         transad.per_sample_grad(extremes)(b1[:0], S[:, :0])
+
+
+def test_single_precision_stays():
+    small = tuple(a.astype(np.float32) for a in NET)
+    values, grads = FOUR(*small, X.astype(np.float32), Y)
+    assert values.dtype == np.float32 and all(g.dtype == np.float32 for g in grads)
+    assert FOUR.kernel(*small, X.astype(np.float32), Y).fused.left == 0
+    expected_values, expected = FOUR(*NET, X, Y)
+    np.testing.assert_allclose(values, expected_values, rtol=2e-6)
+    for g, e in zip(grads, expected):
+        np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-6)
+    again, _ = FOUR(*small, X.astype(np.float32), Y)            # the short way
+    assert again.dtype == np.float32 and np.array_equal(again, values)

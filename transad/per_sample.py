@@ -169,7 +169,7 @@ class _PerSample:
             if type(rows) not in (list, tuple) or not _fit(rows, shapes) or not _apart([*rows, *args]) or not all(
                     r.flags.writeable for r in rows):
                 return None
-        values = np.empty(n)
+        values = np.empty(n, kernel.dtype)
         if not kernel.fill(run, n, args, rows, values, self.threads):
             return None
         return values, rows[0] if self.single else tuple(rows)

@@ -38,11 +38,14 @@ class Call:
         samples = [self.axes[k] is not None for k, _ in numbers]
         self.shapes = [np.shape(v)[1:] if s else np.shape(v) for (_, v), s in zip(numbers, samples, strict=True)]
         self.dtypes = [_dtype(np.asarray(v).dtype) for _, v in numbers]
-        self.value_dtype: Any = np.float64
         self.inputs: list[Any] = []
         self.losses: Any = None         # of a function of a batch that is not compiled: the losses, and what fills rows
         self.compiled: Any = None       # the compiled loop that ran
         self.simple = False             # nothing but the arguments goes into the kernel
+
+    @property
+    def value_dtype(self) -> Any:
+        return np.dtype(np.float64) if isinstance(self.kernel, NotTyped) else self.kernel.dtype
 
     def count(self) -> int:
         lengths = {np.shape(leaf)[axis] for a, axis in zip(self.args, self.axes, strict=True) if axis is not None

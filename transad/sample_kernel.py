@@ -97,12 +97,13 @@ class SampleKernel:
         self.check_result(s)
         leaves = {slot: pipeline._leaf_names(a, s.specialiser, slot) for slot, a in zip(slots, arguments, strict=True)}
         self.pair = s.pair
+        self.dtype = np.dtype(s.structure.kind.dtype)           # of the losses
         self.counted = s.program.parameters[-1].split("@")[0] not in {*s.specialiser.kinds}       # takes the number of samples
         self.wanted = [n for w in wanted for n in leaves[slots[w]]]
         self.mapped = {n for slot, m in zip(slots, mapped, strict=True) if m for n in leaves[slot]}
         self.held = list(s.specialiser.captures.values())
         self.dependencies = pipeline._distinct(s.specialiser.dependencies)
-        simple = all(k.dtype not in ("float32", "complex64", "complex128") for k in s.program.kinds.values())
+        simple = all(not k.dtype.startswith("complex") for k in s.program.kinds.values())
         self.fused: SampleText | None = sample_text(*self.parts()) if simple else None
         self.ready: dict[bool, Loop] = {}
         self.paths: dict[bool, str] = {}
@@ -118,7 +119,8 @@ class SampleKernel:
             raise NotTyped("the function calls itself")
         kind = getattr(s.structure, "kind", None)
         right = isinstance(kind, Array) and kind.ndim == 1 if s.rows is not None else isinstance(kind, Scalar)
-        if not isinstance(s.structure, Val) or not right or getattr(kind, "dtype", "") != "float64" or len(s.pair.seeds) != 1:
+        real = getattr(kind, "dtype", "") in ("float64", "float32")
+        if not isinstance(s.structure, Val) or not right or not real or len(s.pair.seeds) != 1:
             raise NotTyped("the result is not " + ("one array of losses" if s.rows is not None else "one real number"))
 
     def current(self) -> bool:

@@ -120,7 +120,7 @@ class _Sample:
             births = [s for s in walk(reverse) if isinstance(s, Let) and isinstance(d, gast.Name) and s.name == d.id]
             top = [s for s in births if any(s is x for x in reverse)]
             own = self.fuse and isinstance(self.pair.kinds[v], Array) and len(births) == 1 and len(top) == 1 and (
-                show(births[0].value) == f"np.zeros_like({v})") and self.pair.kinds[v].dtype == "float64"     # type: ignore[union-attr]
+                show(births[0].value) == f"np.zeros_like({v})") and self.pair.kinds[v].real
             if own and d.id not in given.values():
                 given[v] = d.id
             else:

@@ -143,7 +143,8 @@ class Buffers(Shapes):
     def birth(self, s: Let, shape: tuple[str, ...], first: bool) -> Block:
         self.shapes[s.name] = shape
         if s.name not in self.given:
-            self.buffers[s.name] = (shape, "float64")
+            like = self.kinds.get(s.value.args[0].id)
+            self.buffers[s.name] = (shape, like.dtype if isinstance(like, Array) and like.real else "float64")
         if first:
             return []
         return self.nest(shape, lambda idx: [Store(s.name, idx, constant(0.0))])
