@@ -14,6 +14,11 @@ load()
 RULES = [rule for rule in registered() if rule.adjoints and callable(rule.function) and ruled_name(rule.function)]
 
 
+def named(rule):
+    """The function as text."""
+    return (ruled_name(rule.function) or "").removeprefix("ruled.")
+
+
 def written(value, arrays):
     """An argument as text, its arrays by name; None for what is neither array nor constant."""
     if isinstance(value, np.ndarray) and value.ndim:
@@ -33,7 +38,7 @@ def as_program(rule, args, keywords):
     words = {key: written(value, arrays) for key, value in keywords.items()}
     if None in places or None in words.values() or not arrays or any(a.dtype.kind != "f" for a in arrays):
         return None
-    label = ruled_name(rule.function).removeprefix("ruled.")
+    label = named(rule)
     given = ", ".join([*places, *(f"{k}={v}" for k, v in words.items())])
     text = f"def program({', '.join(f'x{k}' for k in range(len(arrays)))}):\n    return {label}({given}) * 1.0\n"
     filename = f"<ruled {label} {text!r}>"
@@ -49,7 +54,7 @@ def pulled(f, arrays, path, **options):
     return y, back(seed if np.ndim(y) else float(seed))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=[ruled_name(r.function).removeprefix("ruled.") for r in RULES])
+@pytest.mark.parametrize("rule", RULES, ids=[named(r) for r in RULES])
 def test_as_on_the_recorded_path(rule):
     seen = 0
     for args, keywords in zip(rule.points, rule.keywords, strict=False):

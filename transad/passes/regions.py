@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from transad.ir import Block, For, If, Let, Move, Program, Statement, Store, While
 from transad.kinds import Array
 from transad.nodes import gast
+from transad.passes.ruled import is_ruled, shares
 from transad.passes.versions import base
-from transad.quote import Node, name
+from transad.quote import Node, name, names_in
 
 # Library calls whose result may share memory with their first argument.
 _VIEWS = {"np.transpose", "np.ravel", "reshaped"}
@@ -128,6 +129,10 @@ def _walk(block: Block, loops: tuple[int, ...], found: Regions, arrays: set[str]
             source = view_of(s.value)
             if source is None:
                 found.births.setdefault(s.name, []).append(loops)
+                if is_ruled(s.value) and shares(s.value):
+                    for n in names_in(s.value):
+                        if base(n) in arrays:
+                            _union(found, s.name, n)
             else:
                 _union(found, s.name, source)
         elif isinstance(s, Move):

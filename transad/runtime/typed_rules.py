@@ -9,9 +9,10 @@ import numpy as np
 
 from ..deferred import is_deferred
 from ..rules.registry import Rule
-from .rule_parts import adjoint_parts
+from .reverse import kept
+from .rule_parts import adjoint_parts, partial_parts
 
-__all__ = ["adjoint_of", "real_part"]
+__all__ = ["adjoint_of", "partial_of", "real_part"]
 
 
 def real_part(share: Any) -> Any:
@@ -61,3 +62,16 @@ def _new(share: Any, held: list[Any]) -> Any:
             isinstance(a, np.ndarray) and np.may_share_memory(share, a) for a in held)):
         return np.array(share)
     return share
+
+
+def partial_of(rule: Rule, argument: str, names: list[str]) -> Callable[..., Any]:
+    """The same for an elementwise function: cotangent times partial derivative, not yet summed where it was broadcast."""
+    part = partial_parts(rule).part(names.index(argument))
+    assert part is not None
+    function, takes_out, singular = part.function, part.takes_out, rule.singular
+
+    def adjoint(g: Any, *, out: Any = None, **given: Any) -> Any:
+        args = [given.get(n) for n in names]
+        slope = function(*args, out=out) if takes_out else function(*args)
+        return kept(g, slope) if singular else g * slope
+    return adjoint

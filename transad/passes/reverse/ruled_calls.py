@@ -1,14 +1,16 @@
 """The adjoint of a call that stays one: the rule of each array that it was given."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transad.ir import Block, Let, Store
+from transad.ir import Block, Let, Statement, Store, walk
+from transad.kinds import Array
 from transad.nodes import gast
 from transad.passes.reverse.terms import Term
-from transad.passes.ruled import adjoint_name, arguments, function_of, reads, rule_of
+from transad.passes.ruled import adjoint_name, arguments, function_of, has_rule, is_ruled, reads, rule_of, shares
 from transad.passes.specialise.values import NotTyped
 from transad.quote import Node, call, constant, expr, index, name, show, slice_, tuple_
 
@@ -25,24 +27,35 @@ def ruled_call(a: Adjoint, s: Let, e: Node, cot: Term) -> Block:
         active = [k for k, v in enumerate(parts) if isinstance(v, gast.Name) and v.id in a.active]
         if not active:
             continue
-        plain = _spread(a, e, argument, cot)
-        if plain is not None:
-            out.append(Store(a.shadows.of(value.id), [], plain, "+"))
-            continue
-        if argument not in rule_of(e).adjoints:
+        if not has_rule(e, argument):
             raise NotTyped(f"{show(e.func)} has no rule for {argument}")
-        made = call(adjoint_name(e, argument), cot.node(), **_read(a, s, e, argument, given))
+        made = _spread(a, e, argument, cot) or call(adjoint_name(e, argument), cot.node(), **_read(a, s, e, argument, given))
         if not isinstance(value, gast.Tuple):
-            out.append(Store(a.shadows.of(value.id), [], made, "+"))
+            out.append(_added(a, value, _fitted(a, e, value, made, cot)))
             continue
-        shares = a.temp("d_parts")
-        out.append(Let(shares, made))
+        shared = a.temp("d_parts")
+        out.append(Let(shared, made))
         for variable in dict.fromkeys(parts[k].id for k in active):
             which = [k for k in active if parts[k].id == variable]
-            share = index(name(shares), [constant(which[0])]) if len(which) == 1 else call(
-                "total_of", name(shares), *(constant(k) for k in which))
-            out.append(Store(a.shadows.of(variable), [], share, "+"))
+            share = index(name(shared), [constant(which[0])]) if len(which) == 1 else call(
+                "total_of", name(shared), *(constant(k) for k in which))
+            out.append(_added(a, name(variable), share))
     return out
+
+
+def _added(a: Adjoint, value: Node, share: Node) -> Statement:
+    if isinstance(a.values.kind(value), Array):
+        return Store(a.shadows.of(value.id), [], share, "+")
+    return a.add_scalar(a.d(value.id), share)
+
+
+def _fitted(a: Adjoint, e: Node, value: Node, made: Node, cot: Term) -> Node:
+    """The share of an argument that an elementwise function has broadcast, in its own shape."""
+    if rule_of(e).partials is None or not a.is_array_node(cot.node()):
+        return made
+    if not isinstance(a.values.kind(value), Array):
+        return call("summed", made)
+    return made if len(e.args) == 1 else call("unbroadcast", made, name(a.shadows.of(value.id)))
 
 
 def _spread(a: Adjoint, e: Node, argument: str, cot: Term) -> Node | None:
@@ -68,3 +81,10 @@ def _read(a: Adjoint, s: Let, e: Node, argument: str, given: dict[str, Node]) ->
         return a.values.of(v, s) if isinstance(v, gast.Name) else v
     words = {k: value(v) for k, v in given.items() if k in wanted}
     return ({"out": a.values.of(e, s)} if "out" in wanted else {}) | words
+
+
+def refuse_written(block: Block, written: Callable[[str], bool]) -> None:
+    """Results that may share memory are values like others as long as nobody writes to that memory."""
+    for s in walk(block):
+        if isinstance(s, Let) and is_ruled(s.value) and shares(s.value) and written(s.name):
+            raise NotTyped(f"{show(s.value.func)}, whose result may be a view, of an array that is written to")

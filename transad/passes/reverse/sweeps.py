@@ -14,6 +14,7 @@ from transad.passes.reverse.assembly import Assembly
 from transad.passes.reverse.availability import Availability
 from transad.passes.reverse.pair import Pair
 from transad.passes.reverse.references import number_references
+from transad.passes.reverse.ruled_calls import refuse_written
 from transad.passes.reverse.scopes import scopes
 from transad.passes.reverse.shadows import Shadows
 from transad.passes.reverse.terms import Term
@@ -29,6 +30,7 @@ def reverse(program: Program, wanted: list[str], names: Names, stopped: Iterable
     end = Do(constant(None))
     program.body.append(end)
     found = regions(program)
+    refuse_written(program.body, found.written)
     active = activity(program, found, {f"{w}@0" for w in wanted}, stopped)
     for p in program.parameters:
         if p in active and base(p) not in wanted:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from transad import ir
 from transad.kinds import INT, Array, Kind, Scalar
 from transad.passes.specialise.library import LIBRARY, OWN, SEQUENCES
@@ -92,13 +94,16 @@ class LibraryCalls(Part):
         return self.let("order", Val(call("np.argsort", self.atom(args[0], "a").expr), Array("int64", 1)))
 
     def np_reshape(self, args: list[Any], keywords: dict[str, Any], node: Node) -> Any:
-        """A view in compiled code, where an array that lies otherwise does not compile; elsewhere it might be a copy."""
-        if keywords or not is_array(args[0]) or len(args) < 2 or not self.compiled:
+        """A view in compiled code, where an array that lies otherwise does not compile; elsewhere it might be a copy,
+        and the call stays one."""
+        if keywords or not is_array(args[0]) or len(args) < 2:
             raise NotTyped("np.reshape with these arguments", node)
         array = self.atom(args[0], "a")
         items = args[1:] if len(args) > 2 or not isinstance(args[1], Tup) else args[1].items
         if not items or not all(is_scalar(v) and v.kind.integer for v in items):
             raise NotTyped("a shape that is not made of integers", node)
+        if not self.compiled:
+            return self.ruled_view(np.reshape, array, [v.expr for v in items])
         shape = [v.expr if v.const != -1 else self.left_over(array, items, k) for k, v in enumerate(items)]
         if len(shape) == 1 == array.kind.ndim:
             return array

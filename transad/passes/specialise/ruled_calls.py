@@ -1,4 +1,4 @@
-"""Calls of library functions that stay calls, in code that Python runs: any function with a rule that makes a new array.
+"""Calls of library functions that stay calls, in code that Python runs: any function with a rule that gives one value.
 
 What a call returns is found by calling: of which dtype and rank the result is follows from those of the arguments and from
 the numbers, strings and tuples among them.
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from transad.kinds import Array, Kind, Scalar
-from transad.passes.ruled import ruled_name
-from transad.passes.specialise.values import Iter, Lst, NotTyped, Obj, Part, Table, Tup, Val, is_array, is_scalar
+from transad.kinds import FLOAT, INT, Array, Kind, Scalar
+from transad.passes.ruled import fits, note_sharing, ruled_name
+from transad.passes.specialise.values import UNKNOWN, Iter, Lst, NotTyped, Obj, Part, Table, Tup, Val, is_array, is_scalar
 from transad.quote import Node, call, constant, index, tuple_
 from transad.rules import load
 from transad.rules.registry import find
@@ -39,7 +39,7 @@ class RuledCalls(Part):
         """The call, if the function has a rule and what it is given is arrays and constants; else None."""
         load()
         rule = find(f)
-        if self.compiled or rule is None or rule.partials is not None:
+        if self.compiled or rule is None or not fits(rule, args, keywords):
             return None
         label, values = ruled_name(f), [*args, *keywords.values()]
         if label is None or any(_given(v) is _NONE for v in values):
@@ -51,9 +51,16 @@ class RuledCalls(Part):
         words = dict(zip(keywords, nodes[len(args):], strict=True))
         return self.let("t", Val(call(label, *nodes[:len(args)], **words), kind))
 
+    def ruled_view(self, f: Any, array: Val, shape: list[Node]) -> Val:
+        """`f(array, shape)`, which may share the array's memory."""
+        label = ruled_name(f)
+        assert label is not None
+        note_sharing(label)
+        return self.let("t", Val(call(label, array.expr, tuple_(shape)), Array(array.kind.dtype, len(shape))))
+
     def ruled_argument(self, v: Any) -> Node:
         """An array, a constant or a tuple of them as the call gets it."""
-        if is_array(v):
+        if isinstance(v, Val):
             return self.atom(v, "a").expr
         return tuple_([self.ruled_argument(x) for x in v.items]) if isinstance(v, Tup) else constant(_constant(v))
 
@@ -94,6 +101,8 @@ def _given(v: Any) -> Any:
     """What is known of an argument: the kind of an array, the value of a constant, a tuple of them."""
     if is_array(v):
         return v.kind
+    if is_scalar(v) and v.const is UNKNOWN:
+        return v.kind if v.kind in (FLOAT, INT) else _NONE
     if not isinstance(v, Tup):
         return _constant(v)
     parts = tuple(_given(x) for x in v.items)
@@ -101,32 +110,38 @@ def _given(v: Any) -> Any:
 
 
 def _result_kind(f: Any, label: str, args: list[Any], words: dict[str, Any]) -> Kind | None:
+    """The kind of the result, if calls agree on it."""
     key = (label, repr(args), repr(words))
     if key not in _FOUND:
-        kinds = {_tried(f, args, words, order, length) for order in "CF" for length in (2, 3)}
+        tried = {_tried(f, label, args, words, order, length) for order in "CF" for length in (1, 3, 4)}
+        kinds = tried - {_NONE}
         _FOUND[key] = kinds.pop() if len(kinds) == 1 else None
     return _FOUND[key]
 
 
-def _tried(f: Any, args: list[Any], words: dict[str, Any], order: Any, length: int) -> Kind | None:
-    """What a call returns for arrays of one length along each axis: None for a view, or if it writes to an argument."""
+def _tried(f: Any, label: str, args: list[Any], words: dict[str, Any], order: Any, length: int) -> Any:
+    """What a call returns for arrays of one length along each axis; None if it writes to an argument, `_NONE` if it does
+    not take them."""
     given = [_samples(v, order, length) for v in [*args, *words.values()]]
     arrays = [(v, v.copy()) for g in given for v in (g if isinstance(g, tuple) else [g]) if isinstance(v, np.ndarray)]
     try:
         with np.errstate(all="ignore"):
             out = f(*given[:len(args)], **dict(zip(words, given[len(args):], strict=True)))
-    except Exception:       # what it does not take is for the recorded path, where the error is the user's
+    except Exception:       # no call will do: the recorded path makes it, and the error is the user's
+        return _NONE
+    if not isinstance(out, np.ndarray | np.generic) or out.dtype.kind not in "fib" or any(
+            not np.array_equal(a, before) for a, before in arrays):
         return None
-    if not isinstance(out, np.ndarray | np.generic) or out.dtype.kind not in "fib":
-        return None
-    if any(np.shares_memory(out, a) or not np.array_equal(a, before) for a, before in arrays):
-        return None
+    if any(np.shares_memory(out, a) for a, _ in arrays):
+        note_sharing(label)
     return Array(out.dtype.name, out.ndim) if isinstance(out, np.ndarray) else Scalar(out.dtype.name)
 
 
 def _samples(given: Any, order: Any, length: int) -> Any:
     if isinstance(given, tuple):
         return tuple(_samples(v, order, length) for v in given)
+    if isinstance(given, Scalar):
+        return 0.25 if given == FLOAT else 1
     return _sample(given, order, length) if isinstance(given, Array) else given
 
 
@@ -137,8 +152,8 @@ def _sample(kind: Array, order: Any, length: int) -> np.ndarray:
         return np.zeros(shape, kind.dtype, order=order)
     values = np.full(shape, 0.25, kind.dtype, order=order)
     if kind.ndim >= 2:
-        values[..., 0, 1] = -0.25
-        values[..., range(length), range(length)] = 1.0
+        values[..., 0, 1:2] = -0.25
+        values[..., range(length), range(length)] = 0.75
     return values
 
 
