@@ -138,3 +138,26 @@ def test_arguments_that_the_function_changes_have_gradients_of_what_they_were() 
     given = [2.0, 3.0]
     assert ta.grad(f, mode="forward")(given) == [15.0, 10.0] and given == [5.0, 3.0, 6.0]
     assert ta.jacfwd(f)([2.0, 3.0]) == [15.0, 10.0] and ta.linearize(f, [2.0, 3.0])[1]([1.0, 0.0]) == 15.0
+
+
+def not_compiled(v: Any) -> Any:
+    class Holder:
+        def __init__(self) -> None:
+            self.v = v
+    return np.sum(Holder().v ** 2)
+
+
+@pytest.mark.parametrize("verb", [
+    lambda f: ta.jvp(f, (V,), (V,)), lambda f: ta.linearize(f, V), lambda f: ta.hvp(f, (V,), (V,)), lambda f: ta.hessian(f)(V),
+    lambda f: ta.jacfwd(f)(V), lambda f: ta.jacrev(f)(V), lambda f: ta.value_grad_and_hessian(f)(V),
+    lambda f: ta.grad(f, mode="forward")(V)])
+def test_every_verb_compiles_or_says_why_not(verb: Any) -> None:
+    with pytest.raises(ta.errors.CannotCompile, match="classdef"):
+        verb(ta.differentiable(not_compiled, jit=True))
+
+
+def test_an_auxiliary_result_stands_beside_the_tangent() -> None:
+    assert ta.jvp(lambda x: (x * x, {"x": x}), (3.0,), (1.0,), has_aux=True) == (9.0, 6.0, {"x": 3.0})
+    assert ta.jvp(lambda x: (x * x, x + 1.0), (3.0,), (1.0,), has_aux=True) == (9.0, 6.0, 4.0)
+    with pytest.raises(TransadError, match="pair"):
+        ta.jvp(lambda x: x * x, (3.0,), (1.0,), has_aux=True)

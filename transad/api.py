@@ -306,13 +306,16 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, 
     """`(y, dy)`: the value and its derivative in the direction `tangents` (one per primal; None for zero)."""
     if len(primals) != len(tangents):
         raise InvalidArgument(f"jvp got {len(primals)} primals and {len(tangents)} tangents")
-    if not has_aux:
-        from .forward import jvp as typed
-        found = typed(function, tuple(primals), tuple(tangents))
-        if found is not None:
-            return found
-    from .runtime.forward import jvp as recorded
-    y, pushed = recorded(function, tuple(primals), tuple(tangents), has_aux)
+    from .forward import compiled_or
+    from .forward import jvp as typed
+    found = typed(function, tuple(primals), tuple(tangents))
+    if found is None:
+        from .runtime.forward import jvp as recorded
+        compiled_or(function, tuple(primals), {}, [k for k, t in enumerate(tangents) if t is not None])
+        y, pushed = recorded(function, tuple(primals), tuple(tangents), has_aux)
+    else:
+        y, pushed = found
+        pushed = pushed[0] if has_aux and isinstance(pushed, tuple) and pushed else pushed
     if not has_aux:
         return y, pushed
     if not isinstance(y, tuple) or len(y) != 2:

@@ -35,15 +35,16 @@ from transad.forward_code import (
     build_jacobian,
     build_push,
     known,
+    refusal,
     signature,
     sizes_of,
 )
-from transad.function import options_of
+from transad.function import options_of, unwrapped
 from transad.kinds import Array, Scalar
 from transad.options import Options
 from transad.passes.specialise.values import NotTyped
 from transad.pipeline import _assembled
-from transad.typed import MISS
+from transad.typed import MISS, check_call
 
 __all__ = ["FEW", "Emitted", "chosen", "forward_text", "gradient", "hessian", "jacobian", "jacobian_code", "jvp", "linearize",
            "pushforward", "signature"]
@@ -54,6 +55,23 @@ FEW = 8                    # lanes up to which mode="auto" may choose a forward 
 def _options(function: Any, given: dict[str, Any] | None) -> Options | None:
     chosen = Options.of({**options_of(function), **(given or {})})
     return None if chosen.path == "recorded" else chosen
+
+
+def compiled_or(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str]) -> None:
+    """Raise CannotCompile where emitted code did not apply although jit=True asks for it; else the recorded path answers."""
+    from transad.runtime.sweep import live
+    opts = Options.of(options_of(function))
+    if live() or not opts.jit:
+        return
+    sig = signature(function, args, kwargs, chosen)
+    if sig is None:
+        check_call(unwrapped(function), args, kwargs)
+    reason = None
+    if sig is not None:
+        kinds = (("push", 1), ("hvp",), ("hessian", tuple(sizes_of(sig).items())))
+        found = [why for kind in kinds if (why := refusal(sig, kind, opts)) is not None]
+        reason = found[0] if found else NotTyped("it writes into its arguments, or they are structures of several numbers")
+    raise opts.refused(unwrapped(function), reason)
 
 
 def _arguments(made: Emitted, sig: Signature) -> list[Any] | None:
@@ -263,7 +281,7 @@ def hvp(function: Any, args: tuple, tangents: tuple, options: dict | None = None
     """The Hessian times a direction, one entry per argument."""
     opts = _options(function, options)
     sig = None if opts is None else signature(function, args, {}, range(len(args)))
-    if sig is None or opts is None or any(t is None for t in tangents):
+    if sig is None or opts is None:
         return None
     made = known(sig, ("hvp",), opts, lambda: build_hvp(sig, opts))
     values = None if made is None else _arguments(made, sig)
@@ -286,6 +304,7 @@ def linearize(function: Callable, *primals: Any) -> tuple[Any, Callable]:
     """`(y, push)`: the value, and the linear map from tangents (one per primal) to the tangent of y."""
     found = pushforward(function, primals, {}, range(len(primals)))
     if found is None:
+        compiled_or(function, primals, {}, range(len(primals)))
         from transad.runtime.forward import pushforward as recorded
         found = recorded(function, primals, {}, None, False)
     y, push_ = found

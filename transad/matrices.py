@@ -125,10 +125,14 @@ def hessian(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequenc
 
 def _second(function: Any, args: tuple, kwargs: dict, chosen: list[int | str], options: dict) -> Any:
     """(value, gradients, blocks of second derivatives) by emitted code, in one sweep where the function is small."""
+    from .forward import compiled_or
     from .forward import hessian as small
     from .sweeps import hessian as general
     found = small(function, args, kwargs, chosen) if not options else None
-    return found or general(function, args, kwargs, chosen, options)
+    found = found or general(function, args, kwargs, chosen, options)
+    if found is None:
+        compiled_or(function, args, kwargs, chosen)
+    return found
 
 
 def value_grad_and_hessian(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence[str] | None = None,
@@ -155,9 +159,11 @@ def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     numbers = tuple(range(len(primals)))
     if len(primals) != len(tangents):
         raise InvalidArgument(f"hvp got {len(primals)} primals and {len(tangents)} tangents")
+    from .forward import compiled_or
     from .forward import hvp as typed
     found = typed(function, tuple(primals), tuple(tangents))
     if found is not None:
         return found[0] if len(numbers) == 1 else tuple(found)
+    compiled_or(function, tuple(primals), {}, numbers)
     result = jvp(grad(function, numbers), primals, tangents)[1]
     return result[0] if len(numbers) == 1 else result
