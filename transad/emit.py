@@ -107,7 +107,7 @@ def _together(block: Block) -> dict[int, list[Let]]:
 def _target(source: str) -> str:
     """What a line assigns, as text."""
     left = source.split("=")[0]
-    return "" if "(" in left or left.startswith("return ") else left
+    return "" if set(left) & set("([") or left.startswith("return ") else left
 
 
 def _inverse(test: Node) -> str:
