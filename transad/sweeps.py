@@ -24,6 +24,7 @@ from transad.pipeline import _assembled
 from transad.runtime.var import VARS
 from transad.tree import children, map_tree
 from transad.tree import rebuilt as tree_rebuilt
+from transad.typed import check_call
 
 CHUNK = 8                  # lanes of a sweep, where no `chunk` is given
 
@@ -88,6 +89,7 @@ def _pushes(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str
     if found is None:
         given = Options.of({**options_of(function), **(options or {})})
         if given.jit or given.path == "typed":
+            check_call(unwrapped(function), args, kwargs)
             raise given.refused(unwrapped(function), None)
         return None
     sig, opts, count, lanes = found
@@ -117,7 +119,11 @@ def columns(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str
     """`(y, one Jacobian block per chosen argument)`, column by column.
 
     emitted: None where no code can be emitted or the function writes into its arguments"""
+    from transad.lanes_forward import all_columns
     from transad.runtime.jacobians import from_columns
+    at_once = all_columns(function, args, kwargs, chosen, options)
+    if at_once is not None:
+        return at_once
     values = _before(args, kwargs, chosen)
     found = _pushes(function, args, kwargs, chosen, options, pure=emitted)
     if found is not None:
@@ -149,7 +155,11 @@ def directed(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | st
 def gradients(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str],
               options: dict | None = None, has_aux: bool = False) -> tuple[Any, list[Any]]:
     """`(y, gradients)` in forward mode. has_aux: y is a pair, of which the first entry is differentiated."""
+    from transad.lanes_forward import all_columns
     from transad.runtime.jacobians import from_columns
+    at_once = all_columns(function, args, kwargs, chosen, options)
+    if at_once is not None:
+        return at_once
     values = _before(args, kwargs, chosen)
     found = None if has_aux else _pushes(function, args, kwargs, chosen, options)
     if found is not None:

@@ -265,7 +265,7 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
 
 
 def check_call(function: Any, args: tuple, kwargs: dict) -> None:
-    """What Python says of a call with too many arguments, or with names that the function does not have."""
+    """What Python says of a call with too many or too few arguments, or with names that the function does not have."""
     try:
         described = inspect.signature(function)
     except (TypeError, ValueError):
