@@ -44,6 +44,8 @@ class RuledCalls(Part):
         label, values = ruled_name(f), [*args, *keywords.values()]
         if label is None or any(_given(v) is _NONE for v in values):
             return None
+        if any(_given(v) in ("A", "K") for v in values):      # an order of memory, which copies that are kept do not have
+            return None
         kind = _result_kind(f, label, [_given(v) for v in args], {k: _given(v) for k, v in keywords.items()})
         if kind is None or (rule.nondiff and kind.real):
             return None
