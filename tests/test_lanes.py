@@ -148,3 +148,27 @@ def test_losses_that_depend_on_other_rows():
     found = transad.per_sample_grad(normalised, batched=True, chunk=70)(x4, X)
     Z, C = X @ x4, X - X.mean(axis=0)
     np.testing.assert_allclose(found, 2 * (Z - Z.mean())[:, None] * C, rtol=1e-10, atol=1e-12)
+
+
+ROW_BY_ROW = (solved, inverse, gathered, infinite_slopes)
+
+
+@pytest.mark.parametrize("f, args", [c for c in CASES if c[0] not in ROW_BY_ROW], ids=lambda v: getattr(v, "__name__", ""))
+def test_all_columns_at_once(f, args):
+    from transad.lanes_forward import all_columns
+    which = list(range(len(args)))
+    found = all_columns(f, args, {}, which, None)
+    assert found is not None
+    expected = jacobians.from_rows(*run_pullback(f, args, {}, which), which)
+    for a, b in zip(leaves_of(found[1]), leaves_of(expected), strict=True):
+        assert np.shape(a) == np.shape(b)
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
+    for a, b in zip(leaves_of(found[0]), leaves_of(f(*args)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+def test_columns_in_blocks_and_of_several_arguments(monkeypatch):
+    monkeypatch.setattr("transad.lanes_forward._NEAR", 100)
+    found = transad.jacfwd(softmax, (0, 1, 2))(*CASES[0][1])
+    for a, b in zip(found, transad.jacrev(softmax, (0, 1, 2))(*CASES[0][1])):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)

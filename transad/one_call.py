@@ -45,7 +45,7 @@ from transad.tree import children
 from transad.tree import rebuilt as tree_rebuilt
 from transad.typed import _ordered, _unchanged, plain_function
 
-__all__ = ["OneCall", "all_items", "one_call", "sample_loop"]
+__all__ = ["OneCall", "all_items", "loaded", "one_call", "sample_loop"]
 
 _NEAR = 1 << 18                 # numbers of a block of samples: the processor's cache
 _KNOWN: dict[Any, Any] = {}     # function and kinds of its items -> OneCall, or why there is none
@@ -80,7 +80,7 @@ class OneCall:
                                {v: k.ndim if isinstance(k, Array) else 0 for v, k in kinds.items()})
         label = s.label
         self.text = _text(label, kinds, [self.count, *parameters], self.batched)
-        self.run = _loaded(self.text, f"{label}_items", s.program.constants)
+        self.run = loaded(self.text, f"{label}_items", s.program.constants)
 
     def made(self, f: Any, arguments: dict[str, Shape], captured: dict[str, Shape], wanted: list[str],
              rows: dict[str, int] | None) -> pipeline.State:
@@ -270,7 +270,8 @@ def _text(label: str, kinds: dict[str, Kind], parameters: list[str], made: Batch
                       f"    return {''.join(show(e) + ', ' for e in made.results).rstrip(' ')}"]) + "\n"
 
 
-def _loaded(text: str, label: str, constants: dict[str, Any]) -> Callable[..., Any]:
+def loaded(text: str, label: str, constants: dict[str, Any]) -> Callable[..., Any]:
+    """The function `label` of emitted text with a leading axis, from a real file."""
     from transad.runtime import batch
     from transad.runtime import typed as helpers
     path = cache.stored(text, label)

@@ -155,11 +155,7 @@ def directed(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | st
 def gradients(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str],
               options: dict | None = None, has_aux: bool = False) -> tuple[Any, list[Any]]:
     """`(y, gradients)` in forward mode. has_aux: y is a pair, of which the first entry is differentiated."""
-    from transad.lanes_forward import all_columns
     from transad.runtime.jacobians import from_columns
-    at_once = all_columns(function, args, kwargs, chosen, options)
-    if at_once is not None:
-        return at_once
     values = _before(args, kwargs, chosen)
     found = None if has_aux else _pushes(function, args, kwargs, chosen, options)
     if found is not None:
