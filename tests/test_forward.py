@@ -351,3 +351,13 @@ def test_check_grads_on_both_back_ends():
         transad.check_grads(lambda x: x * transad.stop_gradient(x), (1.3,))
     with pytest.raises(transad.CannotCompile):
         transad.check_grads(lambda d: d["x"] ** 2, ({"x": 2.0},), jit=True)
+
+
+def test_tangents_of_results_that_are_one_array_are_two():
+    def f(m):
+        c = m
+        m += m
+        return c, c
+    (_, _), (one, other) = transad.jvp(f, (np.ones(3),), (np.ones(3),))
+    one[0] = 7.0
+    assert other.tolist() == [2.0, 2.0, 2.0]

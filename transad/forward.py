@@ -140,7 +140,8 @@ def _result(made: Emitted, found: tuple, values: list[Any], seeds: list[Any]) ->
     def own(y: Any, t: Any) -> Any:
         if isinstance(y, np.ndarray):
             shared = any(np.may_share_memory(t, v) for v in held)
-            return t.astype(y.dtype, copy=shared)
+            held.append(t.astype(y.dtype, copy=shared))
+            return held[-1]
         return type(y)(t) if isinstance(y, np.floating) and not isinstance(y, float) else float(t)
     return _assembled(made.structure, iter([own(y, t) for y, t in zip(
         found[:count], found[count:2 * count], strict=True)]))
