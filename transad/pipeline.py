@@ -26,8 +26,10 @@ from transad.names import Names
 from transad.options import Options
 from transad.passes import ruled
 from transad.passes.activity import used_as_number
+from transad.passes.duals import hidden
 from transad.passes.first_writes import first_writes
 from transad.passes.forward.by_element import swept_by_element
+from transad.passes.forward.stored import with_slopes
 from transad.passes.prune import prune
 from transad.passes.recursion import PARTS, emit_recursion, recursion
 from transad.passes.regions import regions
@@ -117,6 +119,9 @@ def _specialise(s: State) -> None:
         s.function, {k: _builder(v) for k, v in s.arguments.items()},
         {k: _builder(v) for k, v in s.captured.items()}, s.label, s.options.jit,
         s.marked)
+    leaves = [n for w in s.wanted for n in _leaf_names(s.arguments[w], s.specialiser, w)]
+    s.program = with_slopes(s.program, leaves, s.specialiser.stopped, s.specialiser.names)
+    s.specialiser.stopped |= hidden(s.program.body)
 
 
 def _rows(s: State) -> None:
@@ -173,7 +178,7 @@ def _reverse(s: State) -> None:
 def _first_writes(s: State) -> None:
     """Cotangents of arrays are assigned where they were added to zeros."""
     if "first_writes" not in s.options.without:
-        s.pair = first_writes(s.pair)
+        s.pair = first_writes(s.pair, s.options.jit)
 
 
 def _prune(s: State) -> None:

@@ -26,10 +26,10 @@ _ELEMENTWISE = frozenset({"keep_zero", *(f"np.{n}" for n in (*UNARY, *BINARY))})
 _WRITES = frozenset({"scatter_add", "take_scattered", "copy_to"})
 
 
-def first_writes(pair: Pair) -> Pair:
+def first_writes(pair: Pair, compiled: bool = False) -> Pair:
     """The pair, with cotangents that are assigned where they were added to zeros."""
     if all(not isinstance(k, Array) or k.dtype in ("float64", "int64", "bool") for k in pair.kinds.values()):
-        _Assigner(pair).block(pair.reverse)
+        _Assigner(pair, compiled).block(pair.reverse)
     return pair
 
 
@@ -37,8 +37,8 @@ class _Assigner:
     """`like`: array -> the array whose shape it has; `owned`: those that one statement makes, and no name is bound to them;
     `numbers`: what is surely a number."""
 
-    def __init__(self, pair: Pair) -> None:
-        self.kinds = pair.kinds
+    def __init__(self, pair: Pair, compiled: bool) -> None:
+        self.kinds, self.compiled = pair.kinds, compiled
         self.like: dict[str, str] = {}
         self.numbers = {n for n, k in pair.kinds.items() if isinstance(k, Scalar)}
         seeded = dict(zip(pair.seeds, pair.results, strict=True)) if len(pair.seeds) == len(pair.results) else {}
@@ -102,7 +102,7 @@ class _Assigner:
             return
         if not self.inlined(block, k, at, value) and not self.renamed(block, k, at):
             if not self.new(value, birth.name) and not self.handed_over(block, at, birth.name):
-                value = call("filled" if self.ruled(value) else "stretched", value, name(like))
+                value = call("filled" if self.ruled(value) or self.sum_of_new(value) else "stretched", value, name(like))
             block[at] = Let(birth.name, value, line=s.line, source=s.source)
             del block[k]
 
@@ -204,6 +204,11 @@ class _Assigner:
         if isinstance(e, gast.Subscript) and isinstance(e.value, gast.Name):
             return e.value.id in self.shares
         return _is_ruled(e) or (isinstance(e, gast.Call) and isinstance(e.func, gast.Name) and e.func.id == "total_of")
+
+    def sum_of_new(self, e: Node) -> bool:
+        """Whether an expression is the sum of a new array, or that array (compiled code copies, so that it has one type)."""
+        g = _unbroadcast(e)
+        return g is not None and not self.compiled and (_is_new(g) or self.ruled(g))
 
     # -- put in place ----------------------------------------------------------------------------------------------
     def inlined(self, block: Block, k: int, at: int, value: Node) -> bool:
