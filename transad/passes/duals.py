@@ -26,12 +26,13 @@ DUAL, SLOPES = "dual", "slopes"
 @dataclass(eq=False, repr=False)
 class Dual:
     """The body of one marked call: plain names, `inputs` free in it, `results` assigned at its end. Of stored slopes it
-    is the body with tangents."""
+    is the body with tangents. `statements`: where the slopes are to be stored, the body as it stands in the program."""
 
     label: str
     inputs: list[str]
     body: Block
     results: list[str]
+    statements: Block | None = None
 
     def __repr__(self) -> str:
         return self.label

@@ -9,16 +9,16 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from transad.ir import Block, Do, For, If, Let, Program, Store, While, assigned, walk
+from transad.ir import Block, Do, For, If, Let, Store, While, assigned, walk
 from transad.kinds import FLOAT, Array
 from transad.nodes import gast
-from transad.passes.duals import Dual, by_dual, by_slopes
+from transad.passes.duals import Dual, by_dual
 from transad.passes.fresh import private
 from transad.passes.map_items import copied
 from transad.passes.regions import view_of
 from transad.passes.specialise.values import Closure, Marked, NotTyped, Obj, Part, Record, Tup, Val
-from transad.passes.versions import live_before, versions
-from transad.quote import Node, constant, name, names_in, show
+from transad.passes.versions import live_before
+from transad.quote import Node, constant, names_in, show
 from transad.verbs import ForwardDiff, fwddiff
 
 
@@ -71,8 +71,7 @@ class MarkedCalls(Part):
         if inputs is None:
             self.buffer += body
             return result
-        make = self.with_slopes if f.store else self.swept_again
-        return self.with_results(result, iter(make(f, body, leaves, inputs)))
+        return self.with_results(result, iter(self.in_place(f, body, leaves, inputs)))
 
     def settled_argument(self, value: Any, label: str) -> Any:
         """An argument computed before the body: names and literals."""
@@ -116,25 +115,14 @@ class MarkedCalls(Part):
             ends.append(Let(y, v.expr, line=self.line))
         return Dual(f.label, inputs, copied(body) + ends, [s.name for s in ends if isinstance(s, Let)])
 
-    def swept_again(self, f: Marked, body: Block, leaves: list[Val], inputs: list[str]) -> list[Node]:
-        """The body in place; the reverse sweep runs it again, forwards."""
+    def in_place(self, f: Marked, body: Block, leaves: list[Val], inputs: list[str]) -> list[Node]:
+        """The body in place. The reverse sweep runs it again, forwards; with `store`, its slopes are computed beside it,
+        once it is known what is differentiated (`passes.forward.stored`)."""
         dual = self.dual_of_body(f, body, leaves, inputs)
+        if f.store:
+            dual.statements = list(body)
         self.buffer += body
         return [by_dual(v.expr, dual, k) if _flows(v) else v.expr for k, v in enumerate(leaves)]
-
-    def with_slopes(self, f: Marked, body: Block, leaves: list[Val], inputs: list[str]) -> list[Node]:
-        """The body with tangents in place: one for every number that it reads; those that nobody asks for go later."""
-        from transad.passes.forward.push import push
-        if any(isinstance(self.kinds[n], Array) and self.kinds[n].real for n in inputs):
-            return self.swept_again(f, body, leaves, inputs)          # whether the array is active is not known yet
-        dual = self.dual_of_body(f, body, leaves, inputs)
-        lanes = [n for n in inputs if self.kinds[n] == FLOAT]
-        program = Program(f.label, inputs, dual.body, [name(y) for y in dual.results], self.kinds, self.constants)
-        p = push(versions(program), [[n] for n in lanes], self.names, unit=True)
-        self.buffer += p.body
-        held = Dual(f.label, inputs, p.body, [])
-        return [by_slopes(y, held, [(name(x), p.tangents[j][k]) for j, x in enumerate(lanes)]) if v.kind == FLOAT else y
-                for k, (y, v) in enumerate(zip(p.results, leaves, strict=True))]
 
     def with_results(self, result: Any, values: Any) -> Any:
         """The result with other expressions for its numbers, each under a name."""
