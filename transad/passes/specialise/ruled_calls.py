@@ -89,8 +89,9 @@ class RuledCalls(Part):
         """The rows and the columns of the elements of a triangle."""
         if self.compiled or keywords or not all(is_scalar(v) and v.kind.integer for v in args):
             raise NotTyped(f"{label} with these arguments", node)
-        both = call(label, *(v.expr for v in args))
-        return Tup([self.let(n, Val(index(both, [constant(k)]), Array("int64", 1))) for k, n in enumerate(("rows", "columns"))])
+        both = self.let("places", Val(call("np.array", call(label, *(v.expr for v in args))), Array("int64", 2)))
+        return Tup([self.let(n, Val(index(both.expr, [constant(k)]), Array("int64", 1)))
+                    for k, n in enumerate(("rows", "columns"))])
 
 
 def _constant(v: Any) -> Any:
