@@ -272,6 +272,9 @@ def test_the_pullback_is_partials_times_cotangent():
     stored = transad.fwddiff(pendulum, store=True)
     text = source(lambda x: stored(x, 2.0, 20) * x, 0.7)
     assert "for" not in text.split("_rev(")[1] and "t_q" in text.split("_rev(")[0], text
+    kept = transad.fwddiff(peaks, store=True)
+    text = source(lambda p, t: kept(p, t) * t, XS, 2.0, wrt=(0,))
+    assert "exp" not in text.split("_rev(")[1] and "t_y" in text.split("_rev(")[0], text
     fitted = transad.fwddiff(lambda x, data: sum(math.sin(x * e) for e in data), store=True)
     text = source(lambda x, data: fitted(x, data) * x, 0.7, XS, wrt=(0,))
     assert "for" not in text.split("_rev(")[1] and "t_total" in text.split("_rev(")[0], text
