@@ -127,12 +127,12 @@ def test_the_public_verb_and_its_derivative():
 
 
 def test_a_branch_that_a_cotangent_decides_is_taken_one_by_one():
-    from transad.ir import If, Let
+    from transad.ir import Block, If, Let
     from transad.names import Names
     from transad.passes.batch import batched
     from transad.passes.specialise.values import NotTyped
     from transad.quote import constant, expr, name
-    block = [If(expr("d > 0.0"), [Let("t", constant(1.0))], [Let("t", constant(2.0))])]
+    block: Block = [If(expr("d > 0.0"), [Let("t", constant(1.0))], [Let("t", constant(2.0))])]
     with pytest.raises(NotTyped, match="decided by what varies"):
         batched(block, [name("t")], {"d": 0}, {"d"}, "n", Names())
 

@@ -236,6 +236,8 @@ class _Batch:
         if isinstance(e, gast.Constant):
             return Part(e, False, 0)
         if isinstance(e, gast.Name):
+            if "." in e.id and e.id not in self.ranks:
+                return Part(e, False, 0)            # a dtype
             if e.id not in self.ranks:
                 raise NotTyped(f"the rank of {e.id} is not known")
             return Part(e, e.id in self.varying, self.ranks[e.id])
