@@ -1,4 +1,5 @@
-"""Calls that stay calls on the typed path: at every test point of every rule, the same cotangents as on the recorded path."""
+"""Calls that stay calls on the typed path: at every test point of every rule, the same cotangents as on the recorded path,
+and tangents that belong to them."""
 import linecache
 
 import numpy as np
@@ -50,8 +51,20 @@ def as_program(rule, args, keywords):
 
 def pulled(f, arrays, path, **options):
     y, back = transad.pullback(transad.differentiable(f, path=path, **options), *[a.copy() for a in arrays])
+    return y, back(seed_of(y))
+
+
+def seed_of(y):
     seed = np.random.default_rng(0).standard_normal(np.shape(y))
-    return y, back(seed if np.ndim(y) else float(seed))
+    return seed if np.ndim(y) else float(seed)
+
+
+def pushed(f, arrays, found):
+    """Both sides of <cotangent, tangent of the result> = <cotangents of the arguments, their tangents>."""
+    rng = np.random.default_rng(1)
+    tangents = [rng.standard_normal(a.shape).astype(a.dtype) for a in arrays]
+    y, t = transad.jvp(f, [a.copy() for a in arrays], tangents)
+    return np.sum(seed_of(y) * t), sum(np.sum(d * t) for d, t in zip(found, tangents, strict=True))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[named(r) for r in RULES])
@@ -70,7 +83,9 @@ def test_as_on_the_recorded_path(rule):
         wanted_y, wanted = pulled(f, arrays, "recorded")
         np.testing.assert_array_equal(y, wanted_y)
         assert type(y) is type(wanted_y) or np.ndim(y) == 0
-        for a, b in zip(found if len(arrays) > 1 else (found,), wanted if len(arrays) > 1 else (wanted,), strict=True):
+        found, wanted = [c if len(arrays) > 1 else (c,) for c in (found, wanted)]
+        np.testing.assert_allclose(*pushed(f, arrays, found), rtol=1e-9, atol=1e-9, err_msg=str(f.__code__.co_filename))
+        for a, b in zip(found, wanted, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, err_msg=str(f.__code__.co_filename))
     if not seen:
         pytest.skip("no call of arrays and constants alone that makes a new array")

@@ -23,6 +23,7 @@ from transad.nodes import gast
 from transad.passes.activity import carriers
 from transad.passes.reverse.terms import Term, factored
 from transad.passes.reverse.values import Values
+from transad.passes.ruled import arguments, is_ruled
 from transad.passes.specialise.values import NotTyped
 from transad.quote import Node, call, constant, expr, name, show, substitute
 from transad.rules import elementwise, scalars
@@ -97,12 +98,14 @@ class Differentiate:
                 v in self.active for v in carriers(e)):
             return []
         if isinstance(e, gast.Call) and isinstance(e.func, gast.Name):
-            return [x for a in e.args for x in self.leaves(a)]
+            return [x for a in (arguments(e).values() if is_ruled(e) else e.args) for x in self.leaves(a)]
         return [v for v in carriers(e) if v in self.active]
 
     def run(self, e: Node, cot: Term) -> None:
         count = self.uses(e)
         if not count:
+            if any(v in self.active for v in carriers(e)):
+                self.refuse(e, cot)
             return
         if not isinstance(e, gast.Name | gast.Subscript) and not isinstance(self.values.kind(e), Array) and (
                 self.rank(cot.node())):

@@ -153,9 +153,10 @@ def _sample(kind: Array, order: Any, length: int) -> np.ndarray:
     shape = (length,) * kind.ndim
     if not kind.real:
         return np.zeros(shape, kind.dtype, order=order)
-    values = np.full(shape, 0.25, kind.dtype, order=order)
+    values = np.full(shape, 0.5, kind.dtype, order=order)
     if kind.ndim >= 2:
-        values[..., 0, 1:2] = -0.25
+        upper = np.triu_indices(length, 1)
+        values[..., upper[0], upper[1]] = -0.5
         values[..., range(length), range(length)] = 0.75
     return values
 
