@@ -58,6 +58,16 @@ def test_items_cotangents_and_directions(seed, tmp_path):
         same(columns[1], expected)
 
 
+def test_a_cotangent_that_does_not_vary_and_whose_rank_is_not_known():
+    def f(x, M):
+        v = np.max(M + x[:, None], axis=0)
+        m = M.copy()
+        m[0] += v
+        return np.sum(M * x, axis=1)
+    args = (np.array([0.3, -1.0, 2.0, 0.5]), arguments(1)[2])
+    same(transad.jacrev(f)(*args), args[1])
+
+
 @pytest.mark.filterwarnings("ignore::transad.TransadPerformanceWarning")
 def test_rows(tmp_path, monkeypatch):
     numba = pytest.importorskip("numba")

@@ -220,7 +220,7 @@ class _Batch:
         """A value with the leading axis, also where it does not vary."""
         if value.varies:
             return value.node
-        if not value.rank:
+        if value.rank == 0:
             return call("np.full", name(self.lanes), value.node)
         return call("repeated", value.node, name(self.lanes))
 

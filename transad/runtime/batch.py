@@ -32,8 +32,9 @@ def checked_math(function: Callable, of_number: Callable, *values: Any) -> np.nd
     return out
 
 
-def repeated(value: np.ndarray, lanes: int) -> np.ndarray:
+def repeated(value: Any, lanes: int) -> np.ndarray:
     """A value that all lanes have, in memory of their own."""
+    value = np.asarray(value)
     out = np.empty((lanes, *value.shape), value.dtype)
     out[...] = value
     return out
