@@ -161,3 +161,20 @@ def test_an_auxiliary_result_stands_beside_the_tangent() -> None:
     assert ta.jvp(lambda x: (x * x, x + 1.0), (3.0,), (1.0,), has_aux=True) == (9.0, 6.0, 4.0)
     with pytest.raises(TransadError, match="pair"):
         ta.jvp(lambda x: x * x, (3.0,), (1.0,), has_aux=True)
+
+
+@pytest.mark.parametrize("verb", [ta.jacfwd, ta.jacrev, ta.jacobian])
+def test_jacobians_with_something_beside(verb: Any) -> None:
+    found, aux = verb(lambda x: (x * x, {"sum": np.sum(x), "name": "squares"}), has_aux=True)(V)
+    assert found.tolist() == [[2.0, 0.0], [0.0, 4.0]] and aux == {"sum": 3.0, "name": "squares"}
+    blocks, aux = verb(lambda x, y: (x * y, x), (0, 1), has_aux=True)(2.0, 3.0)
+    assert blocks == (3.0, 2.0) and aux == 2.0
+    with pytest.raises(TransadError, match="pair"):
+        verb(lambda x: x * x, has_aux=True)(V)
+
+
+def test_second_derivatives_and_linear_maps_with_something_beside() -> None:
+    found, aux = ta.hessian(lambda x: (np.sum(x ** 3), len(x)), has_aux=True)(V)
+    assert found.tolist() == [[6.0, 0.0], [0.0, 12.0]] and aux == 2
+    y, push, aux = ta.linearize(lambda x: (x * x, "squares"), V, has_aux=True)
+    assert y.tolist() == [1.0, 4.0] and push(V).tolist() == [2.0, 8.0] and aux == "squares"

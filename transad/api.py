@@ -323,10 +323,13 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, 
     return y[0], pushed, y[1]
 
 
-def linearize(function: Callable, *primals: Any) -> tuple[Any, Callable]:
-    """`(y, push)`: the value, and the linear map from tangents (one per primal, None for zero) to the tangent of y."""
+def linearize(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """`(y, push)`: the value, and the linear map from tangents (one per primal, None for zero) to the tangent of y.
+
+    has_aux  the function returns (value, aux); the result is (value, push, aux)
+    """
     from .forward import linearize as made
-    return made(function, *primals)
+    return made(function, *primals, has_aux=has_aux)
 
 
 def source(function: Callable, *args: Any, **options: Any) -> str:

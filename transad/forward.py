@@ -301,19 +301,24 @@ def _own(t: Any, like: Any) -> Any:
     return t.astype(like.dtype) if isinstance(t, np.ndarray) else float(t)
 
 
-def linearize(function: Callable, *primals: Any) -> tuple[Any, Callable]:
-    """`(y, push)`: the value, and the linear map from tangents (one per primal) to the tangent of y."""
-    found = pushforward(function, primals, {}, range(len(primals)))
+def linearize(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """`(y, push)`: the value, and the linear map from tangents (one per primal) to the tangent of y; `(y, push, aux)` with
+    has_aux."""
+    found = None if has_aux else pushforward(function, primals, {}, range(len(primals)))
     if found is None:
-        compiled_or(function, primals, {}, range(len(primals)))
+        if not has_aux:
+            compiled_or(function, primals, {}, range(len(primals)))
         from transad.runtime.forward import pushforward as recorded
-        found = recorded(function, primals, {}, None, False)
+        found = recorded(function, primals, {}, None, has_aux)
     y, push_ = found
 
     def push(*tangents: Any) -> Any:
         if len(tangents) != len(primals):
             raise InvalidArgument(f"linearize was given {len(primals)} primals, its map {len(tangents)} tangents")
         return push_(tangents)
+    if has_aux:
+        from transad.sweeps import first
+        return first(y), push, y[1]
     return y, push
 
 

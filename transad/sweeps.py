@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from transad.describe import rebuilt
+from transad.errors import NotScalar
 from transad.forward import _arguments, _options, _own, _result, _run
 from transad.forward_code import Emitted, Signature, build_hvp, build_push, known, refusal, signature
 from transad.function import options_of, unwrapped
@@ -28,7 +29,7 @@ from transad.typed import check_call
 
 CHUNK = 8                  # lanes of a sweep, where no `chunk` is given
 
-__all__ = ["CHUNK", "columns", "directed", "gradients", "hessian"]
+__all__ = ["CHUNK", "columns", "directed", "first", "gradients", "hessian"]
 
 
 def _lanes(sig: Signature, chunk: int | None) -> tuple[int, int]:
@@ -115,25 +116,33 @@ def _replayed(tangents: list[Any]) -> Callable[..., Any]:
 
 
 def columns(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str],
-            options: dict | None = None, emitted: bool = False) -> tuple[Any, list[Any]] | None:
+            options: dict | None = None, emitted: bool = False, has_aux: bool = False) -> tuple[Any, list[Any]] | None:
     """`(y, one Jacobian block per chosen argument)`, column by column.
 
-    emitted: None where no code can be emitted or the function writes into its arguments"""
+    emitted: None where no code can be emitted or the function writes into its arguments
+    has_aux: y is a pair, of which the first entry is differentiated"""
     from transad.lanes_forward import all_columns
     from transad.runtime.jacobians import from_columns
-    at_once = all_columns(function, args, kwargs, chosen, options)
+    at_once = None if has_aux else all_columns(function, args, kwargs, chosen, options)
     if at_once is not None:
         return at_once
     values = _before(args, kwargs, chosen)
     found = _pushes(function, args, kwargs, chosen, options, pure=emitted)
     if found is not None:
-        y, push = found[0], _replayed(found[1])
+        y, push = found[0], _replayed([first(t) for t in found[1]] if has_aux else found[1])
     elif emitted:
         return None
     else:
         from transad.runtime.forward import pushforward
-        y, push = pushforward(function, args, kwargs, list(chosen), False)
-    return y, [from_columns(push, values, k, y) for k in range(len(chosen))]
+        y, push = pushforward(function, args, kwargs, list(chosen), has_aux)
+    return y, [from_columns(push, values, k, first(y) if has_aux else y) for k in range(len(chosen))]
+
+
+def first(pair: Any) -> Any:
+    """The entry that is differentiated of a value with something beside it."""
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise NotScalar("with has_aux=True the function must return a pair (value, aux)")
+    return pair[0]
 
 
 def _before(args: tuple, kwargs: dict, chosen: Sequence[int | str]) -> list[Any]:
