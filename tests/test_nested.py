@@ -119,3 +119,14 @@ def test_what_has_no_derivative_is_refused_only_where_it_is_used() -> None:
     assert ta.jvp(values, (a,), (np.ones((3, 3)),))[1] == pytest.approx(10.0)
     with pytest.raises(ta.errors.Unsupported, match="equal eigenvalues"):
         ta.jvp(vectors, (a,), (np.ones((3, 3)),))
+
+
+STEPS = [(lambda x: np.heaviside(x, 0.5) * x, 1.0), (lambda x: np.copysign(2.0, x) * x, 2.0),
+         (lambda x: np.sum(np.heaviside(np.array([x, -x]), 0.5)) * x, 1.0)]
+
+
+@pytest.mark.parametrize(("f", "slope"), STEPS)
+def test_arguments_without_a_partial_derivative(f: Any, slope: float) -> None:
+    assert ta.grad(f, mode="reverse")(0.3) == slope
+    assert ta.jvp(f, (0.3,), (1.0,))[1] == slope
+    assert ta.grad(ta.grad(f))(0.3) == 0.0

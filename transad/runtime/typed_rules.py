@@ -73,5 +73,7 @@ def partial_of(rule: Rule, argument: str, names: list[str]) -> Callable[..., Any
     def adjoint(g: Any, *, out: Any = None, **given: Any) -> Any:
         args = [given.get(n) for n in names]
         slope = function(*args, out=out) if takes_out else function(*args)
+        if slope is None:                                # no derivative by this argument
+            return np.zeros_like(g)[()]
         return kept(g, slope) if singular else g * slope
     return adjoint
