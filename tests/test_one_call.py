@@ -91,6 +91,13 @@ def test_values(f, args, where):
         assert not any(np.may_share_memory(a, v) for v in args)
 
 
+def test_some_items_at_a_time(monkeypatch):
+    expected = transad.vmap(of_matrices)(M, M[::-1].copy())
+    monkeypatch.setattr("transad.one_call._MOST", 40)
+    for a, b in zip(transad.vmap(of_matrices)(M, M[::-1].copy()), expected):
+        np.testing.assert_array_equal(a, b)
+
+
 def loss(w, x): return np.sum(np.tanh(w @ x) ** 2) + np.log1p(np.abs(x[0]))
 
 

@@ -39,6 +39,7 @@ from transad.passes.regions import view_of
 from transad.passes.specialise.values import NotTyped, Val
 from transad.quote import constant, names_in, show
 from transad.runtime.calls import call
+from transad.runtime.sweep import live
 from transad.runtime.var import plain
 from transad.sample_kernel import refuse_mutation, shape_of
 from transad.tree import children
@@ -48,6 +49,7 @@ from transad.typed import _ordered, _unchanged, plain_function
 __all__ = ["OneCall", "all_items", "loaded", "one_call", "sample_loop"]
 
 _NEAR = 1 << 18                 # numbers of a block of samples: the processor's cache
+_MOST = 1 << 24                 # numbers that one array of a call may have (128 MiB)
 _KNOWN: dict[Any, Any] = {}     # function and kinds of its items -> OneCall, or why there is none
 
 
@@ -190,9 +192,23 @@ def all_items(function: Any, args: tuple, axes: Sequence[Any], items: int) -> An
         made, values = one_call(function, args, axes)
     except (TypeError, ValueError) as problem:      # a value that cannot be hashed, a captured variable that is not set
         raise NotTyped(str(problem)) from problem
-    flat = [_own(y, values) for y in call(made.run, items, *values)]
+    flat = [_own(y, values) for y in _in_blocks(made, values, items)]
     bound = len(_target(function)[1])
     return made.result(flat, args, [None] * bound + list(args), _single(function))
+
+
+def _in_blocks(made: OneCall, values: list[Any], items: int) -> Sequence[Any]:
+    """The results of all items; some at a time where what is in between may be large."""
+    longest = max((n for v in values if isinstance(v, np.ndarray) for n in v.shape[1:] or v.shape), default=1)
+    step = max(1, _MOST // longest ** max(made.batched.ranks.values(), default=0))
+    if step >= items or live():
+        return call(made.run, items, *values)
+    varies = [p in made.batched.varying for p in made.run.__code__.co_varnames[1:made.run.__code__.co_argcount]]
+    parts = []
+    for a in range(0, items, step):
+        b = min(a + step, items)
+        parts.append(made.run(b - a, *(v[a:b] if lane else v for v, lane in zip(values, varies, strict=True))))
+    return [np.concatenate(p) for p in zip(*parts, strict=True)]
 
 
 def _target(function: Any) -> tuple[types.FunctionType, tuple, str, tuple[int, ...]]:
