@@ -64,3 +64,30 @@ def test_vectors_that_the_complete_forms_add():
     transad.check_grads(space, (x,), rtol=1e-6, atol=1e-7, modes=("rev",), order=1)
     with pytest.raises(transad.Unsupported, match="one basis of many"):
         grad(lambda x: np.sum(np.linalg.svd(x)[0]))(x)
+
+
+@pytest.mark.parametrize("path", ["auto", "recorded"])
+@pytest.mark.parametrize("function", [
+    lambda x: np.sum(np.where(x > 0, x * np.log(x), 0.0)),
+    lambda x: np.sum((x * np.log(x))[x > 0]),
+    lambda x: np.sum(np.select([x > 0], [x * np.log(x)], 0.0)),
+    lambda x: np.sum(np.where(x > 0, x * (3.0 * np.log(x)) / 3.0, 0.0)),
+], ids=["where", "mask", "select", "scaled"])
+def test_products_with_what_a_mask_leaves_out(function, path, monkeypatch):
+    monkeypatch.setenv("TRANSAD_PATH", path)
+    x = np.array([0.0, 2.0, 0.5])
+    expected = [0.0, 1 + np.log(2.0), 1 + np.log(0.5)]
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(grad(function)(x), expected, rtol=1e-14)
+        assert jvp(function, (x,), (np.ones(3),))[1] == pytest.approx(sum(expected))
+
+
+def test_products_with_what_a_mask_leaves_out_compiled():
+    def f(x):
+        return np.sum(np.where(x > 0, x * np.log(x), 0.0))
+    assert grad(f, jit=True)(np.array([0.0, 1.0])).tolist() == [0.0, 1.0]
+
+
+def test_angles_at_the_origin():
+    assert grad(np.arctan2, (0, 1))(0.0, 0.0) == (0.0, 0.0)
+    assert grad(lambda y: np.sum(np.arctan2(y, 0.0)))(np.zeros(2)).tolist() == [0.0, 0.0]

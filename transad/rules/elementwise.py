@@ -216,10 +216,11 @@ def _(x):
     return 1.0 / (1.0 + x * x)
 
 
-# With hypot, neither overflow nor underflow of the squares.
+# With hypot, neither overflow nor underflow of the squares. 0 at the origin.
 @partials(np.arctan2, singular=True, at=[*PAIRS, (-0.5, -0.8)])
 def _(y, x):
-    radius = np.hypot(y, x)
+    length = np.hypot(y, x)
+    radius = np.where(length == 0, 1.0, length)
     return np.divide(x, radius) / radius, np.divide(-y, radius) / radius
 
 

@@ -40,26 +40,26 @@ def _(g, out, arr, indices, axis=-1):
     return scatter_along(g, indices, np.shape(arr), axis % np.ndim(arr))
 
 
-@adjoint(np.compress, "a", at=[([True, False, True], V), ([False, True], M, 0), ([0, 1, 1], M, 1)])
+@adjoint(np.compress, "a", masks=True, at=[([True, False, True], V), ([False, True], M, 0), ([0, 1, 1], M, 1)])
 def _(g, out, condition, a, axis=None, buffer=None):
     size = np.size(a) if axis is None else np.shape(a)[axis]
     along = 0 if axis is None else axis % np.ndim(a)
     return np.reshape(scatter_axis(g, np.flatnonzero(condition), size, along), np.shape(a))
 
 
-@adjoint(np.extract, "arr", at=[(YES, M), (V > 0.5, V)])
+@adjoint(np.extract, "arr", masks=True, at=[(YES, M), (V > 0.5, V)])
 def _(g, out, condition, arr):
     return np.reshape(scatter_axis(g, np.flatnonzero(condition), np.size(arr), 0), np.shape(arr))
 
 
 # By condition
 
-@adjoint(np.where, "x", at=[(YES, M, V[:3]), (YES, 1.5, M), (True, 2.0, V), (YES, M + 1j, 2.0)])
+@adjoint(np.where, "x", masks=True, at=[(YES, M, V[:3]), (YES, 1.5, M), (True, 2.0, V), (YES, M + 1j, 2.0)])
 def _(g, out, condition, x, y):
     return unbroadcast(np.where(condition, g, 0.0), x)
 
 
-@adjoint(np.where, "y")
+@adjoint(np.where, "y", masks=True)
 def _(g, out, condition, x, y):
     return unbroadcast(np.where(condition, 0.0, g), y)
 
@@ -73,7 +73,7 @@ def first_true(condlist):
     return taken, free
 
 
-@adjoint(np.select, "choicelist", at=[([YES, M > 0.4], [M, 2.0 * M]), ([YES, M > 0.4], [V[:3], 1.5], 0.3),
+@adjoint(np.select, "choicelist", masks=True, at=[([YES, M > 0.4], [M, 2.0 * M]), ([YES, M > 0.4], [V[:3], 1.5], 0.3),
                                       ([V > 1, V > 0], [V, 3.0], V * V)])
 def _(g, out, condlist, choicelist, default=0):
     taken, _ = first_true(condlist)
@@ -81,13 +81,13 @@ def _(g, out, condlist, choicelist, default=0):
             for here, choice in zip(taken, choicelist, strict=True)]
 
 
-@adjoint(np.select, "default")
+@adjoint(np.select, "default", masks=True)
 def _(g, out, condlist, choicelist, default=0):
     _, free = first_true(condlist)
     return unbroadcast(np.where(free, g, 0.0), default)
 
 
-@adjoint(np.choose, "choices", at=[
+@adjoint(np.choose, "choices", masks=True, at=[
     ([1, 0, 1, 0], [V, 2.0]), ([[0, 1, 1], [1, 0, 0]], (M, V[:3])),
     ([3, -1, 1, 0], [V, V * 2], None, "wrap"), ([3, -1, 1, 0], [V, V * 2], None, "clip")])
 def _(g, out, a, choices, buffer=None, mode="raise"):

@@ -95,7 +95,7 @@ def partials(*functions: Callable[..., Any], singular: bool = False,
 
 def adjoint(function: Callable[..., Any], *arguments: str, at: Iterable[tuple[Any, ...]] = (),
             keywords: Iterable[dict[str, Any]] = (), singular: bool = False,
-            captures: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+            captures: bool = False, masks: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the cotangent of one argument (or of several that share a formula's shape) of `function`.
 
     The decorated function is called as `rule(g, out, *args, **kwargs)` with the cotangent of the result, the
@@ -104,7 +104,8 @@ def adjoint(function: Callable[..., Any], *arguments: str, at: Iterable[tuple[An
     receive a list.
     `at`: argument tuples that the rule tests use; `keywords`: the keyword arguments of each, in the same
     order. `captures`: the rule itself accounts for active values inside the functions and objects among the arguments;
-    without it a call with such an argument is refused.
+    without it a call with such an argument is refused. `masks`: the function leaves elements out, whose cotangents of 0 win
+    over what is infinite there.
     """
     def declare(rule_function: Callable[..., Any]) -> Callable[..., Any]:
         rule = _entry(function)
@@ -121,6 +122,8 @@ def adjoint(function: Callable[..., Any], *arguments: str, at: Iterable[tuple[An
             rule.adjoints[name] = rule_function if len(arguments) == 1 else _Component(
                 rule_function, arguments.index(name))
         rule.singular = rule.singular or singular
+        if masks:
+            rule_function.masks = True  # type: ignore[attr-defined]
         new_points, new_keywords = list(at), list(keywords)
         rule.points += new_points
         rule.keywords += new_keywords + [{}] * (len(new_points) - len(new_keywords))

@@ -93,8 +93,7 @@ def _(x):
 @partials(math.atan2, singular=True, at=[(0.7, 1.9), (-1.2, 0.4), (-0.5, -0.8), (0.0, 2.0)])
 def _(y, x):
     radius = math.hypot(y, x)
-    return (x / radius / radius if radius else math.nan,
-            -y / radius / radius if radius else math.nan)
+    return x / radius / radius if radius else 0.0, -y / radius / radius if radius else 0.0
 
 
 @adjoint(math.hypot, "coordinates", at=[(0.7, 1.9), (-1.2, 0.4, 2.0), (-3.0,)])

@@ -46,6 +46,7 @@ def loaded(context: Any, slot: int, entry: tuple) -> None:
 
 def gathered(context: Any, slot: int, entry: tuple) -> None:
     """b = a[i] with arrays or masks in i: a copy."""
+    context.masked = True
     source, made, index = entry[0], entry[1][0], thaw(entry[1][1])
     g = context.cotangent(made)
     if g is None:
@@ -103,7 +104,7 @@ def partials_rule(context: Any, slot: int, entry: tuple) -> None:
             context.accumulate(target, summed if p == 1.0 else multiply(summed, p), p != 1.0)
         elif p is not None:
             g = computed(g)
-            context.accumulate(target, kept(g, p) if record.singular else multiply(g, p), True)
+            context.accumulate(target, kept(g, p) if record.singular or context.masked else multiply(g, p), True)
 
 
 def element(context: Any, slot: int, entry: tuple) -> None:
@@ -138,6 +139,8 @@ def adjoint_rule(context: Any, slot: int, entry: tuple) -> None:
         if g is None or (record.singular and not tracked(g) and not np.any(g)):
             return
     args, kwargs, out = restore(record.args), restore(record.kwargs), restore(record.saved_out)
+    if getattr(record.targets[0][0], "masks", False):
+        context.masked = True
     shared = {}
     for function, position, target in record.targets:
         if position is None:

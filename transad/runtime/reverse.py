@@ -26,6 +26,8 @@ class Context:
     conjugates, so that the shadow of `z.imag` is the `.imag` of the shadow of `z`, as it is for the primal memory.
     """
 
+    masked = False          # whether a mask left zeros: from here back they win over infinite factors of products
+
     def __init__(self, sweep: Any) -> None:
         self.sweep = sweep
         self.slots: list[Any] = [0.0] * len(sweep.tape)

@@ -120,7 +120,7 @@ def back(context: Any, record: Record) -> bool:
                 own = False                     # this target refers to it now
         else:
             g = computed(g)
-            c = kept(g, p) if record.singular else _times(g, p, own and not left)
+            c = kept(g, p) if record.singular or context.masked else _times(g, p, own and not left)
             fresh = True
             if c.shape != target.shape:
                 c = fitted(c, target)

@@ -21,6 +21,7 @@ from transad.kinds import Array
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.activity import carriers
+from transad.passes.reverse.masks import may_be_infinite, unbounded
 from transad.passes.reverse.terms import Term, factored
 from transad.passes.reverse.values import Values
 from transad.passes.ruled import arguments, is_ruled
@@ -37,8 +38,8 @@ _SCALAR: dict[str, tuple[str, ...]] = {
     "np.minimum": ("share_of_larger(y, x)", "share_of_larger(x, y)"),
     "np.power": ("power_x(x, y)", "power_y(x, out)"), "math.pow": ("power_x(x, y)", "power_y(x, out)"),
     "math.hypot": ("quotient(x, out)", "quotient(y, out)"), "np.hypot": ("quotient(x, out)", "quotient(y, out)"),
-    "math.atan2": ("y / (x * x + y * y)", "-x / (x * x + y * y)"),
-    "np.arctan2": ("y / (x * x + y * y)", "-x / (x * x + y * y)"),
+    "math.atan2": ("quotient(y, x * x + y * y)", "quotient(-x, x * x + y * y)"),
+    "np.arctan2": ("quotient(y, x * x + y * y)", "quotient(-x, x * x + y * y)"),
     "np.logaddexp": ("share_of_sum(x, y)", "share_of_sum(y, x)"),
     "np.fmod": ("1.0", "-np.trunc(x / y)"), "math.fmod": ("1.0", "-np.trunc(x / y)")}
 _ARRAY: dict[str, tuple[str, ...]] = {"np.abs": ("np.sign(x)",), "np.absolute": ("np.sign(x)",),
@@ -167,11 +168,21 @@ class Differentiate:
         factors = _factors(e)
         active = [k for k, f in enumerate(factors) if self.uses(f)]
         for k in active:
-            slope = cot
+            slope, guarded = Term(), False
             for j, other in enumerate(factors):
                 if j != k:
                     slope = slope.times(self.read(other))
-            self.run(factors[k], slope)
+                    guarded = guarded or self.masked(other)
+            self.run(factors[k], self.through(e, cot, slope, 1) if guarded else Term(
+                cot.number * slope.number, cot.factors + slope.factors, cot.divisors + slope.divisors))
+
+    def masked(self, factor: Node) -> bool:
+        """Whether an array that stands beside a factor may be infinite where a mask leaves it out."""
+        if not isinstance(self.values.kind(factor), Array):
+            return False
+        if self.values.unbounded is None:
+            self.values.unbounded = unbounded(self.values.program)
+        return bool(self.values.unbounded) and may_be_infinite(factor, self.values.unbounded)
 
     def through(self, e: Node, cot: Term, slope: Term, level: int) -> Term:
         """The cotangent times a slope that may be infinite: level 1 where the value is infinite too, 2 where it is

@@ -50,6 +50,7 @@ class Values:
     names: Names
     pseudos: dict[tuple[int, str], Pseudo] = field(default_factory=dict)
     counts: dict[int, str] = field(default_factory=dict)
+    unbounded: set[str] | None = None
 
     # -- kinds of expressions -------------------------------------------------------------------------------------
     def kind(self, e: Node) -> Kind:
