@@ -122,12 +122,7 @@ class ForwardDiff(_Wrapped):
         return self.__wrapped__
 
     def _recorded(self, args: tuple, kwargs: dict) -> Any:
-        from .runtime.activity import active_in
         from .runtime.marked import forwards
-        from .runtime.sweep import live
-        stack = live()
-        arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray) and any(active_in(a, s) for s in stack)]
-        many_sweeps(getattr(self.__wrapped__, "__name__", "the function"), sum(a.size for a in arrays))
         return forwards(self.__wrapped__, args, kwargs, self.store)
 
 

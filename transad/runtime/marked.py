@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import functools
 import math
+import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +18,7 @@ from ..describe import Shape, described, leaf_kinds, rebuilt
 from ..forward_code import Emitted, Signature, build_push, known, signature
 from ..options import Options
 from ..sweeps import _lanes, _swept, _unit
+from ..verbs import MANY, many_sweeps
 from .activity import active_in, lower, reaches_active
 from .black_box import _record
 from .calls import call, call_rewritten
@@ -25,11 +28,22 @@ from .twin import is_rewritten
 
 __all__ = ["forwards"]
 
+_NEVER = object()
+_PLAIN: weakref.WeakKeyDictionary[types.CodeType, set[tuple]] = weakref.WeakKeyDictionary()    # recorded as they are, for
+#                                                                                   arguments of these types
+
 
 def forwards(function: Callable, args: tuple, kwargs: dict, store: bool) -> Any:
     """`function(*args, **kwargs)`, with its derivative in forward mode where that is worth it."""
     stack = live()
-    mine = is_rewritten(getattr(function, "__code__", forwards.__code__))     # made by rewritten text, and has no other
+    arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray) and any(active_in(a, s) for s in stack)]
+    if arrays:
+        many_sweeps(getattr(function, "__name__", "the function"), sum(a.size for a in arrays))
+    code = getattr(function, "__code__", None)
+    kinds = tuple(map(type, args))
+    if code is None or kinds in _PLAIN.get(code, ()):
+        return call(function, *args, **kwargs)
+    mine = is_rewritten(code)                           # made by text that was rewritten, and has no other
     if len(stack) != 1 or mine or not stack[0].keeps or reaches_active((function, kwargs), stack):
         return call(function, *args, **kwargs)
     sweep = stack[0]
@@ -37,33 +51,36 @@ def forwards(function: Callable, args: tuple, kwargs: dict, store: bool) -> Any:
     still = [a for k, a in enumerate(args) if k not in wanted]
     inner = lower(args, 0, stack)
     with suspended(0):
-        code = None if not wanted or reaches_active(still, stack) else _code(function, inner, kwargs, wanted)
-    if code is None:
+        dual = None if not wanted or reaches_active(still, stack) else _code(function, inner, kwargs, wanted)
+    if not isinstance(dual, tuple):
+        if dual is _NEVER:
+            _PLAIN.setdefault(code, set()).add(kinds)
         return call(function, *args, **kwargs)
+    made, sig, count = dual
     with suspended(0):
         y = function(*inner, **kwargs)
-    given = [v for v in code[1].inputs if isinstance(v, np.ndarray)]
+    given = [v for v in sig.inputs if isinstance(v, np.ndarray)]
     shape, leaves = described(y)
     if shape is None or any(isinstance(v, np.ndarray) and any(np.may_share_memory(v, a) for a in given) for v in leaves):
         return call(function, *args, **kwargs)
-    back = Back(*code, [inner[k] for k in wanted], shape)
+    back = Back(made, sig, count, [inner[k] for k in wanted], shape)
     if store:
         back.partials = back.swept()
     return _record(sweep, lower(tuple(args[k] for k in wanted), 1, stack), y, back)
 
 
-def _code(function: Callable, args: tuple, kwargs: dict, wanted: list[int]) -> tuple[Emitted, Signature, int] | None:
-    """The dual code for a call, its signature, and the count of its lanes."""
-    from ..verbs import MANY
+def _code(function: Callable, args: tuple, kwargs: dict, wanted: list[int]) -> Any:
+    """The dual code for a call, its signature, and the count of its lanes; `_NEVER` where arguments of these types have
+    none."""
     sig = signature(function, args, kwargs, wanted)
     if sig is None:
-        return None
+        return _NEVER
     count, lanes = _lanes(sig, None)
     if not 0 < count <= MANY:
         return None
     options = Options()
     made = known(sig, ("push", lanes), options, lambda: build_push(sig, lanes, options))
-    return None if made is None or made.writes or made.effects or not made.loops else (made, sig, count)
+    return _NEVER if made is None or made.writes or made.effects or not made.loops else (made, sig, count)
 
 
 class Back:
