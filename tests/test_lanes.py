@@ -84,6 +84,14 @@ def inverse(A): return np.linalg.inv(A) @ A[:, 0]
 def constant(x): return np.ones(5)
 
 
+def made_in_a_loop(x, M):
+    a = x @ x
+    for i in range(3):
+        a = a * 0.5 + x[i % 4] * a
+        m = (M @ M) - (M + M)
+    return M.T[1] * a + m[0, 0]
+
+
 def turned(x): return x.T
 
 
@@ -91,7 +99,8 @@ A3, x4, x5, x6 = r.standard_normal((3, 3)), r.standard_normal(4), r.standard_nor
 CASES = [(softmax, (r.standard_normal((5, 4)), x5, x4)), (recurrence, (x6 ** 2 + 0.5, 0.7)), (solved, (A3, x4[:3])),
          (several, (x4, 0.3)), (products, (r.standard_normal((3, 2)), r.standard_normal((2, 3)))), (strided, (x6,)),
          (gathered, (x4, 2.0)), (numbers, (x4,)), (elementwise, (x5,)), (in_place, (x5,)), (infinite_slopes, (x5,)),
-         (swapped, (x5,)), (inverse, (A3,)), (constant, (x4,)), (turned, (r.standard_normal((2, 3)),))]
+         (swapped, (x5,)), (made_in_a_loop, (x4, r.standard_normal((4, 4)))), (inverse, (A3,)),
+         (constant, (x4,)), (turned, (r.standard_normal((2, 3)),))]
 
 
 @pytest.mark.parametrize("f, args", CASES, ids=lambda v: getattr(v, "__name__", ""))
@@ -150,7 +159,7 @@ def test_losses_that_depend_on_other_rows():
     np.testing.assert_allclose(found, 2 * (Z - Z.mean())[:, None] * C, rtol=1e-10, atol=1e-12)
 
 
-ROW_BY_ROW = (solved, inverse, gathered, infinite_slopes)
+ROW_BY_ROW = (solved, inverse, gathered, infinite_slopes, made_in_a_loop)
 
 
 @pytest.mark.parametrize("f, args", [c for c in CASES if c[0] not in ROW_BY_ROW], ids=lambda v: getattr(v, "__name__", ""))

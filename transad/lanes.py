@@ -75,7 +75,8 @@ def reverse_lanes(pair: Any, options: Any, maps: bool, ranks: dict[str, int]) ->
     taken |= {n for s in walk(pair.reverse) for n in (getattr(s, "name", ""), getattr(s, "var", ""))}
     names = Names(taken)
     count = names.fresh("lanes")
-    made = batched(pair.reverse, pair.cotangents, ranks, set(pair.seeds), count, names)
+    hints = {v: k.ndim if isinstance(k, Array) else 0 for v, k in pair.kinds.items()}
+    made = batched(pair.reverse, pair.cotangents, ranks, set(pair.seeds), count, names, hints)
     return made, _text(pair, made, count)
 
 
