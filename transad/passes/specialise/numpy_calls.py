@@ -29,6 +29,7 @@ from transad.quote import Node, call, constant, expr, index, name, show, slice_
 _UNARY = {f"np.{n}" for n in table.UNARY} | {f"math.{n}" for n in table.MATH_UNARY} | {"abs"}
 _BINARY = {f"np.{n}" for n in table.BINARY} | {f"math.{n}" for n in table.MATH_BINARY}
 _INTEGERS = {"math.floor", "math.ceil", "math.trunc"}
+_NOT_IN_NUMBA = {f"math.{n}": f"np.{n}" for n in ("fmod", "exp2", "cbrt")}
 
 
 class NumpyCalls(ArrayMethods, RuledCalls):
@@ -98,6 +99,8 @@ class NumpyCalls(ArrayMethods, RuledCalls):
             kind = divided(kind)
         elif kind.dtype == "bool":
             kind = with_dtype(kind, "int64")
+        if self.compiled:
+            f = _NOT_IN_NUMBA.get(f, f)
         return Val(call(f, *(a.expr for a in args)), kind)
 
     def np_tests(self, f: str, args: list[Any], node: Node) -> Val:
@@ -185,6 +188,8 @@ class NumpyCalls(ArrayMethods, RuledCalls):
         dtype = self.dtype_of(args[1:], keywords, node)
         if is_array(args[0]) and dtype in (None, args[0].kind.dtype):
             return args[0]
+        if is_scalar(args[0]) and self.compiled and dtype in (None, args[0].kind.dtype):
+            return args[0]                      # a number does what an array without axes would
         return self.np_array(args, keywords, node)
 
     def dtype_of(self, args: list[Any], keywords: dict[str, Any], node: Node) -> str | None:

@@ -23,7 +23,7 @@ _FAMILIES = {
     order: "sort argsort searchsorted clip round around digitize partition",
     missing: "nansum nanprod nanmean nanvar nanstd nanmax nanmin nanmedian",
     statistics: "quantile percentile cov corrcoef bincount polyval sinc fmax fmin isclose allclose flatnonzero nonzero select "
-                "unwrap",
+                "unwrap where",
     linear: "outer kron cross vdot inner trace dot matmul logical_and logical_or logical_xor",
 }
 

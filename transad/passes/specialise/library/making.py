@@ -78,7 +78,7 @@ def tri(N: int, M: Any = None, k: int = 0) -> Any:
 
 
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0) -> Any:
-    return base ** np.linspace(start, stop, num, endpoint)
+    return np.exp(np.log(base) * np.linspace(start, stop, num, endpoint))
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:

@@ -80,33 +80,69 @@ def quotient_dtype(a: Any) -> Any:
     return a.dtype if a.dtype in (np.float32, np.float64) else np.float64
 
 
-def sum(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def selected(a: Any, where: Any, neutral: Any) -> Any:
+    """`a` with what a mask leaves out replaced by what does not count."""
+    return np.where(where, a, neutral)
+
+
+def sum(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     if np.ndim(a) == 0:
         return a
+    if where is not None:
+        a = selected(a, where, 0)
+    return total(a, axis, keepdims) if initial is None else total(a, axis, keepdims) + initial
+
+
+def total(a: Any, axis: Any, keepdims: bool) -> Any:
     if axis is None or a.ndim == 1:
         return over(np.sum, a, 0, keepdims, summed_dtype(a)) if a.ndim == 1 else np.sum(a)
     return kept(add_up(a, axis % a.ndim), axis % a.ndim, keepdims)
 
 
-def mean(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def mean(a: Any, axis: Any = None, keepdims: bool = False, where: Any = None) -> Any:
     if np.ndim(a) == 0:
         return a
+    if where is not None:
+        counted = np.where(where, np.ones(a.shape), 0.0)
+        return np.sum(np.where(where, a, 0.0), axis, keepdims=keepdims) / np.sum(counted, axis, keepdims=keepdims)
     if axis is None or a.ndim == 1:
         return over(np.mean, a, 0, keepdims, quotient_dtype(a)) if a.ndim == 1 else np.mean(a)
     k = axis % a.ndim
     return kept(add_up(a, k) / a.shape[k], k, keepdims)
 
 
-def max(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def max(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     if np.ndim(a) == 0:
         return a
-    return np.max(a) if axis is None else over(np.max, a, axis, keepdims, a.dtype)
+    if where is not None:
+        a = selected(a, where, initial)
+    if initial is not None:
+        return np.maximum(extreme(np.max, started(a, initial), axis, keepdims), initial)
+    return extreme(np.max, a, axis, keepdims)
 
 
-def min(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def min(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     if np.ndim(a) == 0:
         return a
-    return np.min(a) if axis is None else over(np.min, a, axis, keepdims, a.dtype)
+    if where is not None:
+        a = selected(a, where, initial)
+    if initial is not None:
+        return np.minimum(extreme(np.min, started(a, initial), axis, keepdims), initial)
+    return extreme(np.min, a, axis, keepdims)
+
+
+def extreme(f: Any, a: Any, axis: Any, keepdims: bool) -> Any:
+    return f(a) if axis is None else over(f, a, axis, keepdims, a.dtype)
+
+
+def started(a: Any, initial: Any) -> Any:
+    """The elements of what may be empty, with `initial` before them."""
+    if a.ndim > 1:
+        return a
+    out = np.empty(a.shape[0] + 1)
+    out[0] = initial
+    out[1:] = a
+    return out
 
 
 def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -120,7 +156,15 @@ def product(a: Any) -> Any:
     return p
 
 
-def prod(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def prod(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
+    if where is not None:
+        a = selected(a, where, 1)
+    if initial is not None:
+        return whole_product(a, axis, keepdims) * initial
+    return whole_product(a, axis, keepdims)
+
+
+def whole_product(a: Any, axis: Any, keepdims: bool) -> Any:
     return product(flat(a)) if axis is None else over(product, a, axis, keepdims, summed_dtype(a))
 
 

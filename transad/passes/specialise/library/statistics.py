@@ -162,3 +162,12 @@ def unwrap(p: Any) -> Any:
             shift -= turn * k
         out[i] = p[i] + shift
     return out
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """Of numbers; arrays are NumPy's own call."""
+    if np.ndim(condition) > 0 or np.ndim(x) > 0 or np.ndim(y) > 0:
+        raise TypeError("np.where of these arguments")
+    if condition:
+        return x
+    return y
