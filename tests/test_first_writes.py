@@ -150,3 +150,17 @@ def test_an_array_that_was_handed_over_is_not_read_late():
         u = w * 2.0
         return np.sum(u * z) + np.sum(w) + np.sum(np.cumsum(y, axis=0) * x)
     same_without(f, V, X, M, path="typed")
+
+
+def test_logaddexp_of_arrays_is_one_expression():
+    def f(x, y):
+        return np.sum(np.logaddexp(x, y) ** 2) + np.sum(np.logaddexp(0.0, x))
+    x, y = np.array([0.3, -1.2, 700.0, -800.0]), np.array([0.3, 2.0, -700.0, 5.0])
+    same_without(f, x, y, path="typed")
+
+    def g(x, y):
+        return np.sum(np.logaddexp(x, y))
+    infinite = np.array([1.0, -np.inf, np.inf, 2.0]), np.array([-np.inf, -np.inf, np.inf, 2.0])
+    a, b = transad.grad(g, (0, 1), path="typed")(*infinite)
+    np.testing.assert_array_equal(a, [1.0, 0.5, 0.5, 0.5])
+    np.testing.assert_array_equal(b, [0.0, 0.5, 0.5, 0.5])

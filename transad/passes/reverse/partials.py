@@ -43,7 +43,9 @@ _SCALAR: dict[str, tuple[str, ...]] = {
     "np.logaddexp": ("share_of_sum(x, y)", "share_of_sum(y, x)"),
     "np.fmod": ("1.0", "-np.trunc(x / y)"), "math.fmod": ("1.0", "-np.trunc(x / y)")}
 _ARRAY: dict[str, tuple[str, ...]] = {"np.abs": ("np.sign(x)",), "np.absolute": ("np.sign(x)",),
-                                      "np.fabs": ("np.sign(x)",)}
+                                      "np.fabs": ("np.sign(x)",),
+                                      "np.logaddexp": ("np.where(x == y, 0.5, 1.0 / (1.0 + np.exp(y - x)))",
+                                                       "np.where(x == y, 0.5, 1.0 / (1.0 + np.exp(x - y)))")}
 assert elementwise and scalars      # imported for the rules that they register: those of the functions emitted here
 SINGULAR = {"np.power", "math.pow", "math.atan2", "np.arctan2"}
 
@@ -287,7 +289,7 @@ def partials_of(f: str, count: int, is_array: bool) -> tuple[tuple[Node | None, 
     """The partial derivatives of a library function as expressions of `x`, `y` and `out`, and whether singular."""
     table = _ARRAY if is_array else _SCALAR
     if f in table:
-        return tuple(expr(t) for t in table[f]), f in SINGULAR
+        return tuple(_plain(expr(t)) for t in table[f]), f in SINGULAR
     rule = find(_library(f))
     if rule is None or rule.partials is None:
         raise NotTyped(f"{f} has no typed derivative")
