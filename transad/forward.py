@@ -61,7 +61,7 @@ def compiled_or(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int |
     """Raise CannotCompile where emitted code did not apply although jit=True asks for it; else the recorded path answers."""
     from transad.runtime.sweep import live
     opts = Options.of(options_of(function))
-    if live() or not opts.jit:
+    if live() or not opts.jit or opts.path == "recorded":
         return
     sig = signature(function, args, kwargs, chosen)
     if sig is None:

@@ -55,6 +55,8 @@ def jvp(function: Any, args: tuple, tangents: Sequence[Any], has_aux: bool = Fal
         each.carry_over()
     pushed = _tangent(context, y, has_aux)
     result = returned(sweep, y)
+    sweep.forget()
+    context.shadows.buffers.clear()
     settled()
     return result, pushed
 
