@@ -163,6 +163,15 @@ def test_items_that_have_to_be_taken_one_by_one(capsys):
         transad.vmap(chosen)(i + 2, X)
 
 
+def test_functions_made_anew_share_their_text():
+    def scaled(c):
+        return lambda x: np.tanh(x) * c
+    first, again = (one_call(scaled(c), (X,), (0,))[0] for c in (2.0, 3.0))
+    assert first is again
+    np.testing.assert_array_equal(transad.vmap(scaled(3.0))(X), np.tanh(X) * 3.0)
+    np.testing.assert_array_equal(transad.vmap(scaled(np.arange(4.0)))(X), np.tanh(X) * np.arange(4.0))
+
+
 def test_a_function_that_is_defined_again():
     global OUTSIDE
     before = OUTSIDE

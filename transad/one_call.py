@@ -152,7 +152,8 @@ def one_call(function: Any, args: tuple, axes: Sequence[Any], wanted: tuple[int,
                 values.append(leaf if not a else call(np.moveaxis, leaf, a, 0))
     cells = [shape_of(_first(c.cell_contents, None), captured) for c in f.__closure__ or ()]
     rows = tuple(axes) if batch else None
-    key = (f, tuple(shapes), tuple(cells), tuple(varying), wanted, verb, rows)
+    # A function made anew from the same text is the same: what it captures and its defaults are passed as values.
+    key = (f.__code__, id(f.__globals__), tuple(shapes), tuple(cells), tuple(varying), wanted, verb, rows)
     found = _KNOWN.get(key)
     if found is None or (isinstance(found, OneCall) and not found.current()):
         try:
