@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from . import differences
-from .differences import Unjudged, flat, leaves, unflat
+from .differences import Unjudged, flat, leaves, unflat, weights
 
 MAX_SECONDS = 0.05  # slower plain functions are not judged
 LARGEST = 1e4
@@ -154,6 +154,7 @@ def compare(module, known, jit: bool, order: int) -> None:
     if isinstance(result, float) and argnums:
         by_value_and_grad(transad.value_and_grad(target, argnums=argnums), args, argnums, known, jit)
     by_pullback(transad, target, args, argnums, known, jit)
+    by_jvp(transad, target, args, argnums, known, jit)
     if order > 1 and isinstance(result, float):
         second_order(transad, f, args, argnums)
 
@@ -235,6 +236,22 @@ def nested(transad, f, args, argnums, tangents, direction) -> None:
     close("gradient of jvp", expected, flat(transad.grad(forwards, argnums)(*copy.deepcopy(args))), errors + 1e-6)
     grads = transad.jvp(transad.grad(f, argnums), copy.deepcopy(args), tangents)[1]
     close("jvp of gradient", expected, flat(grads), errors + 1e-6)
+
+
+def by_jvp(transad, target, args, argnums, known, jit: bool) -> None:
+    """The derivative in one direction agrees with the gradient, and changes nothing that the function does not."""
+    result, after, expected, errors = known
+    direction = np.cos(2.1 * np.arange(len(expected)) + 0.3)
+    tangents = unflat(args, direction)
+    first, given = copy.deepcopy(args), copy.deepcopy(tangents)
+    value, slope = transad.jvp(target, first, tuple(t if j in argnums else None for j, t in enumerate(given)))
+    same("value of jvp", result, value, jit)
+    same("arguments after jvp", after, first, jit)
+    identical("the tangents given to jvp", tangents, given)
+    if [np.shape(leaf) for leaf in leaves(result)] != [np.shape(leaf) for leaf in leaves(slope)]:
+        raise Wrong("jvp: shapes", result, slope)
+    found = np.array([np.dot(weights(result), flat(slope))])
+    close("jvp", np.array([expected @ direction]), found, np.array([errors @ np.abs(direction)]))
 
 
 def spoil(tree) -> None:
