@@ -89,7 +89,7 @@ def _pushes(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str
     found = _found(function, args, kwargs, chosen, options)
     if found is None:
         given = Options.of({**options_of(function), **(options or {})})
-        if given.jit or given.path == "typed":
+        if (given.jit and given.path != "recorded") or given.path == "typed":
             check_call(unwrapped(function), args, kwargs)
             raise given.refused(unwrapped(function), None)
         return None
