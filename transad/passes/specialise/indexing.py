@@ -88,6 +88,8 @@ class Indexing(Part):
         """`owner[items]`: an element, a view or a gather, by the kinds of the items."""
         ndim = owner.kind.ndim
         items = self.without_ellipsis(items, ndim, node)
+        if not items:
+            raise NotTyped("an index into an array of no dimension", node)
         ints = [self.is_int(i) for i in items]
         fancy = [i for i in items if is_array(i)]
         used = sum(1 for i in items if not (isinstance(i, Obj) and i.value is None))

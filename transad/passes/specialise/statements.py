@@ -216,6 +216,8 @@ class Statements(Unset):
     def storable(self, owner: Val, items: list[Any], target: Node) -> tuple[Val, list[Node]]:
         assert isinstance(owner.kind, Array)
         index = self.without_ellipsis(items, owner.kind.ndim, target)
+        if not index:
+            raise NotTyped("a store into an array of no dimension", target)
         if isinstance(owner.expr, gast.Subscript) and all(self.is_int(i) for i in index):
             base, first = self.split_view(owner.expr)
             if base is not None and isinstance(owner.kind, Array):
@@ -240,7 +242,8 @@ class Statements(Unset):
             raise NotTyped("an augmented assignment to an attribute of what a call returns", s)
         current, value = self.eval_all([s.target, s.value])
         if is_array(current):
-            if op not in "+-*/" or not isinstance(current.expr, gast.Name) or not isinstance(value, Val):
+            if op not in "+-*/" or not current.kind.ndim or not isinstance(current.expr, gast.Name) or not isinstance(
+                    value, Val):
                 raise NotTyped(f"{op}= on a whole array is not typed", s)
             if isinstance(value.kind, Array) and value.kind.ndim > current.kind.ndim:
                 raise NotTyped("an augmented assignment that broadcasts its target", s)
