@@ -28,8 +28,16 @@ def smooth(a, xs):
     return sum(np.log(a * x) - math.exp(-a * x) + np.tanh(x) * math.sin(a * x) for x in xs)
 
 
+def assembly(folder, function):
+    """Of a function of the modules in a folder, all that there is."""
+    modules = [sys.modules.get(f"transad_generated_{path.stem}") for path in folder.glob("*.py")]
+    return "".join(text for m in modules if m is not None for text in getattr(m, function).inspect_asm().values())
+
+
 @needs_library
-def test_values_and_bits():
+def test_values_and_bits(monkeypatch, tmp_path):
+    """The loop over the items of a kernel calls the library; the results are those of the scalar functions."""
+    monkeypatch.setenv("TRANSAD_CACHE_DIR", str(tmp_path))
     fast = transad.value_and_grad(smooth, (0, 1), jit=True)
     plain = transad.value_and_grad(smooth, (0, 1), jit=True, without="vector_math")
     expected, (d_a, d_xs) = plain(0.7, XS)
@@ -39,6 +47,7 @@ def test_values_and_bits():
         value, (e_a, e_xs) = fast(0.7, XS)
         bits.add((value, e_a, e_xs.tobytes()))
     assert len(bits) == 1
+    assert "_ZGV" in assembly(tmp_path, "smooth_chunk1")
     assert value == pytest.approx(expected, rel=1e-13)
     assert e_a == pytest.approx(d_a, rel=1e-13)
     np.testing.assert_allclose(e_xs, d_xs, rtol=1e-14)
