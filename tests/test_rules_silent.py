@@ -91,3 +91,10 @@ def test_products_with_what_a_mask_leaves_out_compiled():
 def test_angles_at_the_origin():
     assert grad(np.arctan2, (0, 1))(0.0, 0.0) == (0.0, 0.0)
     assert grad(lambda y: np.sum(np.arctan2(y, 0.0)))(np.zeros(2)).tolist() == [0.0, 0.0]
+
+
+def test_arrays_of_objects_are_refused_in_both_modes():
+    x = np.array([1.0, 2.0], dtype=object)
+    for derivative in (lambda: grad(lambda v: np.sum(v * v))(x), lambda: jvp(lambda v: np.sum(v * v), (x,), (x,))):
+        with pytest.raises(transad.InvalidArgument, match="object"):
+            derivative()

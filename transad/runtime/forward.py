@@ -34,7 +34,8 @@ def jvp(function: Any, args: tuple, tangents: Sequence[Any], has_aux: bool = Fal
         back: dict = {}
         inside = list(args)
         for k, (value, tangent) in enumerate(zip(args, tangents, strict=True)):
-            if tangent is not None and is_differentiable(value):
+            objects = isinstance(value, np.ndarray) and value.dtype.kind == "O"          # refused by `track`
+            if tangent is not None and (objects or is_differentiable(value)):
                 entered.append(track(sweep, value, f"argument {k}", back))
                 checked(tangent, entered[-1].places, f"argument {k}")
                 inside[k] = entered[-1].value
