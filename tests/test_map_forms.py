@@ -98,3 +98,22 @@ def test_a_program_that_may_run_again_neither_writes_nor_prints(capsys):
     assert m[0, 0] == 2.0
     transad.grad(prints, 1)(m, np.array([0.5]))
     assert capsys.readouterr().out == "once\n"
+
+
+def _statistics(xs, a):
+    ys = [np.sin(x * a) * np.exp(-x) for x in xs if x > 0.4]
+    return np.std(ys) + np.median(ys) + np.cumsum(ys)[3] + np.average(ys, weights=ys)
+
+
+def _stacked(xs, w):
+    rows = [np.sin(x * w) for x in xs if x > 0.4]
+    return np.sum(np.vstack(rows) ** 2) + np.sum(np.column_stack(rows)[0]) + np.sum(np.concatenate(rows)[2:7] ** 2)
+
+
+@pytest.mark.parametrize("f, b", [(_statistics, 1.3), (_stacked, np.array([0.5, -1.0, 2.0]))], ids=["statistics", "stacked"])
+def test_library_of_lists(f, b):
+    xs = np.linspace(0.15, 1.9, 23)
+    y, gradients = transad.value_and_grad(f, (0, 1))(xs, b)
+    assert y == pytest.approx(f(xs, b), rel=1e-12)
+    for found, expected in zip(gradients, differences(f, (xs, b)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)

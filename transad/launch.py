@@ -24,7 +24,7 @@ def load_chain(chain: Chain, options: Options) -> tuple[Callable, Callable, Call
     """The forward, reverse and joint sweeps, the reverse as plain Python, and the path of the file."""
     path = cache.stored(chain.text, chain.name, repr(options))
     code = compile(chain.text, path, "exec")
-    plain = _space(chain, path, code, helpers, map_helpers)
+    plain = _space(chain, code, path, helpers, map_helpers)
     exec(code, plain)
     parts = [f"{chain.name}_{part}" for part in ("fwd", "rev", "joint")]
     if options.jit:
@@ -38,7 +38,7 @@ def load_chain(chain: Chain, options: Options) -> tuple[Callable, Callable, Call
     return calls[0], calls[1], calls[2], plain[parts[1]], path
 
 
-def _space(chain: Chain, path: str, code: types.CodeType, *modules: Any) -> dict[str, Any]:
+def _space(chain: Chain, code: types.CodeType, path: str, *modules: Any) -> dict[str, Any]:
     known = {h: getattr(m, h) for m in modules for h in (*HELPERS, *map_helpers.HELPERS) if hasattr(m, h)}
     return {"np": np, "math": math, "__name__": f"transad_generated_{chain.name}", "__file__": path, **known,
             **ruled.helpers(code), **chain.constants}
@@ -48,7 +48,7 @@ def compiled_space(chain: Chain, code: types.CodeType, path: str, options: Optio
     """The namespace of the module with its functions compiled on their first call."""
     from transad.compiled import flags, switched_off
     if switched_off():
-        space = _space(chain, path, code, helpers, map_helpers)
+        space = _space(chain, code, path, helpers, map_helpers)
         exec(code, space)
         return space
     threads.prepare()
@@ -58,7 +58,7 @@ def compiled_space(chain: Chain, code: types.CodeType, path: str, options: Optio
     label = "transad_generated_" + "".join(c if c.isalnum() else "_" for c in Path(path).stem)
     module = sys.modules[label] = types.ModuleType(label)
     space = module.__dict__
-    space.update({**_space(chain, path, code, typed_numba, kernels_numba), "__name__": label})
+    space.update({**_space(chain, code, path, typed_numba, kernels_numba), "__name__": label})
     if vector_maps.wanted(options):
         code, vector = vector_maps.rewritten(chain.text, path, [f for f, traits in chain.functions if "numbers" in traits])
         space.update(vector)
@@ -75,7 +75,7 @@ def compiled_space(chain: Chain, code: types.CodeType, path: str, options: Optio
 def _launched(chain: Chain, code: types.CodeType, path: str, options: Options,
               plain: dict[str, Any]) -> dict[str, Any]:
     """The namespace run by Python, in which the maps decide at each call whether to be compiled."""
-    space = _space(chain, path, code, helpers, map_helpers)
+    space = _space(chain, code, path, helpers, map_helpers)
     exec(code, space)
     made: dict[str, Any] = {}
 

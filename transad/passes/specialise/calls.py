@@ -90,6 +90,9 @@ class Calls(Part):
         if handler is not None:
             return handler(self, args, keywords, node)
         known = numpy_table.NAMES.get(_key(f))
+        joined = self.join_rows(f, args, keywords, node) if args and isinstance(args[0], Lst) else None
+        if joined is not None:
+            return joined
         if known is not None:
             return self.call_known(f, known, args, keywords, node)
         if type(f).__name__ == "CPUDispatcher" and hasattr(f, "py_func"):

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from transad import ir
 from transad.kinds import INT, Array, Scalar
 from transad.passes.fresh import fresh_value
@@ -15,6 +17,8 @@ from transad.passes.specialise.extents import Extents
 from transad.passes.specialise.values import Iter, Lst, NotTyped, Part, Table, Tup, Val, is_array, is_scalar
 from transad.quote import Node, call, constant, expr, name, show
 from transad.runtime.kernels import ItemFailed
+
+_JOINS = (np.concatenate, np.hstack, np.vstack, np.column_stack)
 
 
 class Lists(Part):
@@ -178,6 +182,20 @@ class Lists(Part):
         self.emit(ir.If(expr("len(a) == 0", a=rows.expr), [ir.Exit("raise", self.raised(
             ValueError, [constant("need at least one array to stack")]), line=self.line)], []))
         return self.let("a", Val(call("np.copy", rows.expr), rows.kind))
+
+    def join_rows(self, f: Any, args: list[Any], keywords: dict[str, Any], node: Node) -> Val | None:
+        """`np.concatenate`, `np.vstack` and the like of a list of arrays with one axis; None for other calls."""
+        axis = args[1] if len(args) > 1 else keywords.get("axis")
+        if f not in _JOINS or len(args) > 2 or set(keywords) - {"axis"} or (axis is not None and (
+                getattr(axis, "const", None) != 0 or f is not np.concatenate)) or args[0].array.kind.ndim != 2:
+            return None
+        rows = args[0].array
+        self.emit(ir.If(expr("len(a) == 0", a=rows.expr), [ir.Exit("raise", self.raised(
+            ValueError, [constant("need at least one array to concatenate")]), line=self.line)], []))
+        if f in (np.concatenate, np.hstack):
+            return self.call_written("np.ravel", [rows], {}, node)
+        whole = rows if f is np.vstack else self.array_attribute(rows, "T", node)
+        return self.let("a", Val(call("np.copy", self.atom(whole, "a").expr), whole.kind))
 
     def best_item(self, v: Any, sign: str, node: Node, key: Any = None, default: Any = None) -> Any:
         """`min` and `max` of an iterable: the first of the items that are best, or whose keys are."""

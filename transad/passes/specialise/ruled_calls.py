@@ -11,12 +11,14 @@ import numpy as np
 
 from transad.kinds import FLOAT, INT, Array, Kind, Scalar
 from transad.passes.ruled import fits, note_sharing, ruled_name
+from transad.passes.specialise.library import SEQUENCES
 from transad.passes.specialise.values import UNKNOWN, Iter, Lst, NotTyped, Obj, Part, Table, Tup, Val, is_array, is_scalar
 from transad.quote import Node, call, constant, index, tuple_
 from transad.rules import load
 from transad.rules.registry import find
 
 _NONE = object()
+_JOINS = {n.removeprefix("np.") for n in SEQUENCES} | {"block", "append"}          # where a list is several arrays
 _FOUND: dict[Any, Kind | None] = {}
 
 
@@ -41,6 +43,7 @@ class RuledCalls(Part):
         rule = find(f)
         if self.compiled or rule is None or not fits(rule, args, keywords):
             return None
+        args = [v.array if isinstance(v, Lst) and getattr(f, "__name__", "") not in _JOINS else v for v in args]
         label, values = ruled_name(f), [*args, *keywords.values()]
         if label is None or any(_given(v) is _NONE for v in values):
             return None
