@@ -1,7 +1,7 @@
 # Why: buffers that are swapped in a loop: shadows are swapped too, and no array is copied that nobody overwrites.
 import numpy as np
 
-from transad.runtime.typed import copy_to, unbroadcast
+from transad.runtime.typed import copy_to, stretched, unbroadcast
 
 ARGS = (np.array([0.2, 1.0, 0.5]), 0.5)
 
