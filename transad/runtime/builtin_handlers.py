@@ -342,7 +342,7 @@ def _vectorized(function: Any, args: tuple, kwargs: dict) -> Any:
 
 def _number_of_python(v: Any) -> Any:
     """An element as NumPy passes it on, by way of an array of objects."""
-    return call(float, v) if isinstance(v, np.floating) and not isinstance(v, np.longdouble) else v
+    return call(float, v) if isinstance(v, np.floating) and type(v) is not np.longdouble else v
 
 
 def _assembled(items: list, shape: tuple, otypes: Any) -> Any:
