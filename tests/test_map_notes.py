@@ -17,6 +17,7 @@ from transad.show import NotReached, source
 
 X = np.linspace(0.1, 1.0, 25_000)
 KINDS = "float64[:], float64"
+WHY = "`level` goes from one item to the next, and not as a sum"
 
 
 def kernel(xs, a):
@@ -24,11 +25,23 @@ def kernel(xs, a):
 
 
 def recurrence(xs, a):
+    """The items of the second map are apart, what follows from them is in order."""
     ys = [math.sin(a * x) * math.exp(x) for x in xs]
     level = 0.0
     for y in map(math.sqrt, ys):
         level = 0.5 * level + y
     return level
+
+
+def feedback(xs, a):
+    ys = [math.sin(a * x) * math.exp(x) for x in xs]
+    level = 0.0
+
+    def follow(y):
+        nonlocal level
+        level = 0.5 * level + y
+        return level
+    return sum(map(follow, ys))
 
 
 def drawing(xs, a):
@@ -64,7 +77,8 @@ def few_operations(xs, a):
 
 
 @pytest.mark.parametrize("function, why", [
-    (kernel, [""]), (recurrence, ["", "`level` goes from one item to the next, and not as a sum"]),
+    (kernel, [""]), (recurrence, ["", ""]),
+    (feedback, ["", WHY]),
     (drawing, ["it draws random numbers"]), (printing, ["something is printed"]),
     (stateful, ["`count` goes from one item to the next, and not as a sum"]), (collecting, ["it changes a list"]),
     (few_operations, ["an item is only a few operations"])], ids=lambda p: getattr(p, "__name__", ""))
@@ -75,7 +89,7 @@ def test_each_map_is_explained(function, why):
 
 def test_explain_and_show(capsys):
     target = f"{__file__}:{{}}"
-    assert cli.main(["explain", target.format("recurrence"), "--signature", KINDS]) == 0
+    assert cli.main(["explain", target.format("feedback"), "--signature", KINDS]) == 0
     said = capsys.readouterr().out
     assert "`ys = [math.sin(a * x) * math.exp(x) for x in xs]`: threaded kernel" in said
     assert "ordinary Python: `level` goes from one item to the next" in said

@@ -5,13 +5,15 @@
 >>> def f(xs, a):
 ...     level = 0.0
 ...     ys = [math.sin(a * x) * math.exp(x) for x in xs]
-...     for y in map(math.sqrt, ys):
+...     def follow(y):
+...         nonlocal level
 ...         level = 0.5 * level + y
-...     return level
+...         return level
+...     return sum(map(follow, ys))
 >>> for note in noted(planned(f, signature="float64[:], float64")):
 ...     print(note.line, note.kernel, note.why or "-")
 3 True -
-4 False `level` goes from one item to the next, and not as a sum
+8 False `level` goes from one item to the next, and not as a sum
 """
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ axis for the `np.sum` that it knows. Only code that Python runs has them: Numba 
 (True, 'np.max(x, axis=1)', True)
 >>> adjoint = adjoint_name(e, "a")
 >>> adjoint, sorted(reads(e, "a"))
-('max_adjoint', ['a', 'axis', 'keepdims', 'out', 'where'])
+('max_adjoint', ['a', 'axis', 'initial', 'keepdims', 'out', 'where'])
 >>> x = np.array([[1.0, 3.0]])
 >>> helper(adjoint)(np.array([2.0]), out=np.array([3.0]), a=x, axis=1)
 array([[0., 2.]])

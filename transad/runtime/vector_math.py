@@ -16,7 +16,7 @@ __all__ = ["available"]
 
 _NAMES = ("exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh "
           "cbrt").split()
-_LANES = (("b", 2), ("d", 4), ("e", 8))
+_LANES = (("b", 2, "sse2"), ("d", 4, "avx2"), ("e", 8, "avx512f"))      # libmvec's letter, doubles, what the processor needs
 
 
 @functools.lru_cache(maxsize=1)
@@ -30,7 +30,17 @@ def available() -> frozenset[str]:
         library = ctypes.CDLL("libmvec.so.1")
     except OSError:
         return frozenset()
-    return frozenset(n for n in _NAMES if all(hasattr(library, f"_ZGV{isa}N{lanes}v_{_c_name(n)}") for isa, lanes in _LANES))
+    return frozenset(n for n in _NAMES if all(hasattr(library, f"_ZGV{isa}N{lanes}v_{_c_name(n)}") for isa, lanes, _ in _LANES))
+
+
+@functools.lru_cache(maxsize=1)
+def _runnable() -> list[tuple[str, int]]:
+    """The forms that the processor runs for which Numba compiles: a wider one would end the process."""
+    import llvmlite.binding as binding
+    from numba.core import config
+    told = config.CPU_NAME is not None or config.CPU_FEATURES is not None
+    features = {} if told else binding.get_host_cpu_features()
+    return [(isa, lanes) for isa, lanes, needs in _LANES if needs == "sse2" or features.get(needs)]
 
 
 def _c_name(name: str) -> str:
@@ -52,7 +62,7 @@ def vector_function(name: str) -> Callable[..., Any]:
             double, module = ir.DoubleType(), builder.module
             scalar = _declared(module, symbol, ir.FunctionType(double, [double]))
             twins = []
-            for isa, lanes in _LANES:
+            for isa, lanes in _runnable():
                 lane = ir.VectorType(double, lanes)
                 twins.append(_declared(module, f"_ZGV{isa}N{lanes}v_{symbol}", ir.FunctionType(lane, [lane])))
             _keep(module, twins)
