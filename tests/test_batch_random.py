@@ -7,10 +7,10 @@ import pytest
 import transad
 from tests.random_arrays import Program
 from transad.api import run_pullback
-from transad.batching import stacked_items
-from transad.lanes_forward import all_columns
+from transad.forwards.columns import all_columns
 from transad.passes.specialise.values import NotTyped
 from transad.runtime import jacobians
+from transad.samples.vmap import stacked_items
 from transad.tree import leaves_of
 
 ALL = [0, 1, 2, 3]

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import transad
-from transad import cli, errors
-from transad.plan import planned
+from transad import errors
+from transad.command import cli
+from transad.command.plan import planned
 from transad.rules import catalogue
 from transad.signatures import assumed, parsed, spelled
 
@@ -239,7 +240,7 @@ def test_output_file_and_colour(folder, capsys, monkeypatch):
     assert "\x1b[" in bright
     import re
     assert re.sub(r"\x1b\[[0-9;]*m", "", bright).split() == plain.split()
-    from transad import colour
+    from transad.command import colour
 
     class Terminal:
         def isatty(self):
@@ -306,7 +307,7 @@ def test_maps_are_shown_as_they_run():
     sequential = transad.api.source(items, 0.5, np.ones(3), jit=True, parallel=False)
     assert "def items_fwd(a, xs):" in parallel and "def items_fwd(a, xs):" in sequential
     assert "prange" in parallel and "prange" not in sequential
-    from transad.explain import explained
+    from transad.command.explain import explained
     assert "kernels: 1 loop" in explained(planned(items, (0.5, np.ones(3)), options={"jit": True}))
 
 
@@ -328,7 +329,7 @@ def smoothed(start, n):
 
 
 def test_explain_says_what_is_taped():
-    from transad.explain import explained
+    from transad.command.explain import explained
     text = explained(planned(newton))
     assert "x  one number a trip of `while abs(x * x - a) > tol`, 8 bytes each" in text
     assert "trips  how many trips the loop made" in text

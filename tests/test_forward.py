@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import transad
-from transad import forward
+from transad.forwards import forward
 
 
 def loop_with_branch(z, n, h):

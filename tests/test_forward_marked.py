@@ -332,8 +332,8 @@ def test_many_inputs_are_worth_a_warning(path):
 
 
 def test_explain_says_which_mode_and_why():
-    from transad.explain import explained
-    from transad.plan import planned
+    from transad.command.explain import explained
+    from transad.command.plan import planned
     total = transad.fwddiff(lambda v: np.sum(v * v))
     prints = transad.fwddiff(lambda v: print(v) or v[0])
 

@@ -157,7 +157,7 @@ def test_past_the_end(jit):
 
 
 def test_a_small_map_is_not_compiled(monkeypatch):
-    from transad import launch
+    from transad.maps import launch
 
     def refuse(*args):
         raise AssertionError("compiled")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import transad
-from transad.plan import planned
+from transad.command.plan import planned
 
 numba = pytest.importorskip("numba")
 

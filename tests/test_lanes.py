@@ -164,7 +164,7 @@ ROW_BY_ROW = (solved, inverse, gathered, infinite_slopes, made_in_a_loop)
 
 @pytest.mark.parametrize("f, args", [c for c in CASES if c[0] not in ROW_BY_ROW], ids=lambda v: getattr(v, "__name__", ""))
 def test_all_columns_at_once(f, args):
-    from transad.lanes_forward import all_columns
+    from transad.forwards.columns import all_columns
     which = list(range(len(args)))
     found = all_columns(f, args, {}, which, None)
     assert found is not None
@@ -177,7 +177,7 @@ def test_all_columns_at_once(f, args):
 
 
 def test_columns_in_blocks_and_of_several_arguments(monkeypatch):
-    monkeypatch.setattr("transad.lanes_forward._NEAR", 100)
+    monkeypatch.setattr("transad.forwards.columns._NEAR", 100)
     found = transad.jacfwd(softmax, (0, 1, 2))(*CASES[0][1])
     for a, b in zip(found, transad.jacrev(softmax, (0, 1, 2))(*CASES[0][1])):
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)

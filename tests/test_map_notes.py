@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import transad
-from transad import cli, map_notes
-from transad.plan import planned
-from transad.show import NotReached, source
+from transad.command import cli
+from transad.command.plan import planned
+from transad.command.show import NotReached, source
+from transad.maps import notes as map_notes
 
 X = np.linspace(0.1, 1.0, 25_000)
 KINDS = "float64[:], float64"

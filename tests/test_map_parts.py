@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import transad
-from transad import kernels, typed
+from transad import typed
+from transad.maps import kernels
 
 numba = pytest.importorskip("numba")
 X = np.linspace(0.1, 1.9, 23)

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import transad
-from transad.batching import stacked_items
-from transad.one_call import one_call
 from transad.passes.specialise.values import NotTyped
+from transad.samples.one_call import one_call
+from transad.samples.vmap import stacked_items
 from transad.tree import leaves_of
 
 r = np.random.default_rng(2)
@@ -93,7 +93,7 @@ def test_values(f, args, where):
 
 def test_some_items_at_a_time(monkeypatch):
     expected = transad.vmap(of_matrices)(M, M[::-1].copy())
-    monkeypatch.setattr("transad.one_call._MOST", 40)
+    monkeypatch.setattr("transad.samples.one_call._MOST", 40)
     for a, b in zip(transad.vmap(of_matrices)(M, M[::-1].copy()), expected):
         np.testing.assert_array_equal(a, b)
 

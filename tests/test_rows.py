@@ -39,7 +39,7 @@ def interpreted(monkeypatch):
     """Kernels run by Python: the same text, without the time of compiling it."""
     numba = pytest.importorskip("numba")
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
-    monkeypatch.setattr("transad.per_sample._KERNELS", {})
+    monkeypatch.setattr("transad.samples.per_sample._KERNELS", {})
 
 
 def count_used(w, X): return (X @ w) ** 2 / len(X)
@@ -435,8 +435,8 @@ def test_python_answers_where_nothing_is_typed():
 
 
 def test_explain_says_what_a_batch_becomes():
-    from transad.explain import explained
-    from transad.plan import planned
+    from transad.command.explain import explained
+    from transad.command.plan import planned
     kinds = "float64[:], float64[:,:]"
     said = explained(planned(softmax, signature=kinds, options={"jit": True}), ["X"])
     assert "each loss depends on its row alone" in said and "one compiled loop" in said
@@ -466,7 +466,7 @@ def of_one_by_rule(W, x):
 
 @pytest.mark.parametrize("f", [by_einsum, by_logsumexp])
 def test_what_numba_cannot_compile_is_left_to_numpy(f):
-    from transad.one_call import one_call
+    from transad.samples.one_call import one_call
     made, _ = one_call(f, (V, X), (None, 0), (0,), True)
     assert "[:, :, None]" in made.text                          # the outer products of all samples
     with pytest.warns(transad.TransadPerformanceWarning, match="by NumPy's functions"):

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import transad
+from transad.command.plan import planned
 from transad.ir import Let
-from transad.kernel_text import of_numbers
 from transad.kinds import FLOAT, Array
+from transad.maps.text import of_numbers
 from transad.options import Options
-from transad.plan import planned
 from transad.quote import call, expr, name
 from transad.runtime import vector_maps
 

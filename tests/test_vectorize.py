@@ -123,7 +123,7 @@ def test_errors_are_those_of_numpy(path):
 
 
 def test_elements_are_a_kernel_with_dual_code():
-    from transad.plan import planned
+    from transad.command.plan import planned
     state = planned(with_numbers, (XS, YS)).state
     assert state is not None and state.chain is not None and state.chain.threaded
     assert "tape" not in state.chain.text and "t_q" in state.chain.text, state.chain.text

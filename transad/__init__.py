@@ -12,8 +12,6 @@ from .api import (
     value_and_grad,
     vjp,
 )
-from .batching import vmap
-from .curvature import fisher, ggn_vp
 from .errors import (
     CannotCompile,
     InvalidArgument,
@@ -25,12 +23,14 @@ from .errors import (
     TransadWarning,
     Unsupported,
 )
+from .forwards.matrices import hessian, hvp, jacfwd, jacobian, jacrev, value_and_jacobian, value_grad_and_hessian
 from .function import Differentiable, differentiable
 from .implicit import implicit
-from .map import map
-from .matrices import hessian, hvp, jacfwd, jacobian, jacrev, value_and_jacobian, value_grad_and_hessian
-from .per_sample import per_sample_grad, per_sample_value_and_grad
+from .maps.map import map
 from .rules.registry import adjoint, nondiff, partials
+from .samples.curvature import fisher, ggn_vp
+from .samples.per_sample import per_sample_grad, per_sample_value_and_grad
+from .samples.vmap import vmap
 from .testing import check_grads
 from .verbs import checkpoint, custom_rule, fwddiff, stop_gradient
 

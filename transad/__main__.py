@@ -1,7 +1,7 @@
 """`python -m transad`: the command line."""
 import sys
 
-from transad.cli import main
+from transad.command.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InvalidArgument, NotScalar, Unsupported
-from .function import options_of, unwrapped
+from transad.errors import InvalidArgument, NotScalar, Unsupported
+from transad.function import options_of, unwrapped
 
 __all__ = ["grad", "jvp", "linearize", "pullback", "run_pullback", "source", "value_and_grad", "vjp"]
 
@@ -45,9 +45,9 @@ def run_pullback(function: Any, args: tuple, kwargs: dict, positions: Sequence[i
     This is where the way is chosen: the typed path where it applies (its `attempt` returns None otherwise), else the
     recorded path. once: the pullback runs before anything else can write into memory.
     """
-    from .map_notes import LONG
-    from .runtime.run import pullback as recorded
-    from .runtime.sweep import live
+    from transad.maps.notes import LONG
+    from transad.runtime.run import pullback as recorded
+    from transad.runtime.sweep import live
     if inspect.iscoroutinefunction(unwrapped(function)):
         raise Unsupported("async functions cannot be differentiated", instead="write an ordinary function")
     typed = _typed()
@@ -108,7 +108,7 @@ class _Selection:
 
 
 def _check_differentiable(value: Any, which: int | str) -> None:
-    from .runtime.inputs import is_differentiable
+    from transad.runtime.inputs import is_differentiable
     if type(value) is float or (isinstance(value, np.ndarray) and value.dtype.kind in "fci"):
         return
     if (isinstance(value, np.ndarray) and value.dtype.kind in "OSUb") or not is_differentiable(value):
@@ -156,7 +156,7 @@ def _gradients(function: Any, chosen: list[int | str], args: tuple, kwargs: dict
 def _forward_gradients(function: Any, chosen: list[int | str], args: tuple, kwargs: dict, has_aux: bool, captured: bool,
                        options: dict, verb: str) -> tuple[Any, Any, list[Any], dict[str, Any]]:
     """The same with mode="forward"."""
-    from .sweeps import gradients
+    from transad.forwards.sweeps import gradients
     if captured:
         raise InvalidArgument("captured=True with mode='forward'", instead="leave out mode, or pass the variables as arguments")
     y, grads = gradients(function, args, kwargs, chosen, options, has_aux)
@@ -185,7 +185,7 @@ def _split(chosen: list[int | str]) -> tuple[list[int], list[str]]:
 
 
 def _captured(function: Any) -> Any:
-    from .runtime.captured import Captured
+    from transad.runtime.captured import Captured
     return Captured(unwrapped(function))
 
 
@@ -193,9 +193,9 @@ def _fast(function: Any, selection: _Selection, options: dict) -> Any:
     """The short way for repeated calls with numbers and arrays, where the arguments are chosen by position."""
     if selection.argnames or not selection.argnums or min(selection.argnums) < 0:
         return None
-    from .fast import Fast
+    from transad.fast import Fast
     global _MISS
-    from .typed import MISS as _MISS
+    from transad.typed import MISS as _MISS
     return Fast(unwrapped(function), selection.argnums, selection.single, {**options_of(function), **options})
 
 
@@ -278,7 +278,7 @@ def pullback(function: Callable, /, *args: Any, captured: bool = False, has_aux:
     The cotangent has the structure of the result (None for zero). `back` may be called repeatedly and from several
     threads. Arguments without numbers get None. captured: back returns one more entry, a dict by name.
     """
-    from .runtime.inputs import is_differentiable
+    from transad.runtime.inputs import is_differentiable
     positions = [k for k, a in enumerate(args) if is_differentiable(a)]
     extra = _captured(function) if captured else None
     y, run_back = run_pullback(function, args, kwargs, positions, captured=extra)
@@ -306,11 +306,11 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, 
     """`(y, dy)`: the value and its derivative in the direction `tangents` (one per primal; None for zero)."""
     if len(primals) != len(tangents):
         raise InvalidArgument(f"jvp got {len(primals)} primals and {len(tangents)} tangents")
-    from .forward import compiled_or
-    from .forward import jvp as typed
+    from transad.forwards.forward import compiled_or
+    from transad.forwards.forward import jvp as typed
     found = typed(function, tuple(primals), tuple(tangents))
     if found is None:
-        from .runtime.forward import jvp as recorded
+        from transad.runtime.forward import jvp as recorded
         compiled_or(function, tuple(primals), {}, [k for k, t in enumerate(tangents) if t is not None])
         y, pushed = recorded(function, tuple(primals), tuple(tangents), has_aux)
     else:
@@ -328,14 +328,14 @@ def linearize(function: Callable, *primals: Any, has_aux: bool = False) -> tuple
 
     has_aux  the function returns (value, aux); the result is (value, push, aux)
     """
-    from .forward import linearize as made
+    from transad.forwards.forward import linearize as made
     return made(function, *primals, has_aux=has_aux)
 
 
 def source(function: Callable, *args: Any, **options: Any) -> str:
     """The text of the derivative code for arguments like `args`; assumed kinds where there are none.
 
-    mode ("reverse", "joint", "pullback", "primal"), wrt (names or positions), signature, after: see `transad.show`.
+    mode ("reverse", "joint", "pullback", "primal"), wrt (names or positions), signature, after: see `transad show`.
     """
-    from .show import source as shown
+    from transad.command.show import source as shown
     return shown(function, *args, **options)

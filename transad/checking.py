@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from transad.api import pullback
+from transad.command.targets import Usage
 from transad.describe import described
 from transad.signatures import spelled
-from transad.targets import Usage
 from transad.testing import _difference, _paired, _random_like, check_grads
 from transad.tree import leaves_of, map_tree
 

@@ -78,7 +78,7 @@ class Fast:
             ready(getattr(typed.code.joint, "dispatcher", typed.code.joint), args, built)
         run = self.forwards(args, typed)
         if run is None and self.options.mode == "forward":
-            return _never, ()                          # more sweeps than one: see `transad.sweeps`
+            return _never, ()                          # more sweeps than one: see `forwards.sweeps`
         run = run or self.runner(typed, typed.code.joint)
         by_element = {k: axes for _, k, axes in built.by_element}
         return _guarded(run, args, typed.dependencies, built.repeatable, by_element), typed.dependencies
@@ -90,7 +90,7 @@ class Fast:
         taped = typed.built.pair is not None and getattr(typed.built.pair, "taped", False)
         if self.options.mode == "reverse" or (self.options.mode == "auto" and not taped):
             return None
-        from transad.forward import chosen
+        from transad.forwards.forward import chosen
         run = chosen(self, args, typed)
         if run is None or self.options.mode == "forward":
             return run

@@ -60,23 +60,23 @@ class Differentiable:
     @property
     def grad(self) -> Callable:
         """The gradient with respect to the first argument; `grad(f, argnums=...)` for others."""
-        from .api import grad
+        from transad.api import grad
         return grad(self)
 
     @property
     def value_and_grad(self) -> Callable:
         """Value and gradient with respect to the first argument."""
-        from .api import value_and_grad
+        from transad.api import value_and_grad
         return value_and_grad(self)
 
     def pullback(self, /, *args: Any, **kwargs: Any) -> tuple[Any, Callable]:
         """`(y, back)`: the value, and the map from its cotangent to the cotangents of all arguments."""
-        from .api import pullback
+        from transad.api import pullback
         return pullback(self, *args, **kwargs)
 
     def source(self, *args: Any, **options: Any) -> str:
         """The text of the derivative for arguments like `args`."""
-        from .api import source
+        from transad.api import source
         return source(self, *args, **options)
 
 

@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InvalidArgument
-from .runtime.plainly import orders, plainly
-from .tree import children, is_number, leaves_of, map_tree
-from .verbs import stop_gradient
+from transad.errors import InvalidArgument
+from transad.runtime.plainly import orders, plainly
+from transad.tree import children, is_number, leaves_of, map_tree
+from transad.verbs import stop_gradient
 
 __all__ = ["Implicit", "implicit", "solution"]
 
@@ -64,7 +64,7 @@ def implicit(solver: Callable, conditions: Callable | None = None, *, objective:
     if (conditions is None) == (objective is None):
         raise TypeError("implicit takes either the conditions of a solution or the objective that it minimises")
     if conditions is None:
-        from .api import grad
+        from transad.api import grad
         conditions = grad(objective)  # type: ignore[arg-type]
     return Implicit(solver, conditions)
 
@@ -121,7 +121,7 @@ def filled(like: Any, parts: list) -> Any:
 
 def inverse_jacobian(conditions: Callable, x: Any) -> np.ndarray:
     """The inverse of the derivative of the conditions at the solution (plain numbers)."""
-    from .matrices import jacobian
+    from transad.forwards.matrices import jacobian
     size = np.size(x)
 
     def of_vector(vector: Any) -> Any:

@@ -20,8 +20,8 @@ from transad.describe import Shape
 from transad.emit import HELPERS, emit
 from transad.errors import InvalidArgument
 from transad.ir import Do, For, dump, walk
-from transad.kernels import Chain, chain
 from transad.kinds import Array, Kind
+from transad.maps.kernels import Chain, chain
 from transad.names import Names
 from transad.options import Options
 from transad.passes import ruled
@@ -353,7 +353,7 @@ class Code:
 def load(built: Built, options: Options) -> Code:
     """The functions of the emitted text, from a real file; compiled if asked for."""
     if built.chain is not None:
-        from transad.launch import load_chain
+        from transad.maps.launch import load_chain
         return Code(*load_chain(built.chain, options))
     label = built.pair.name
     path = cache.stored(built.text, label, repr(options))

@@ -17,9 +17,8 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
+from transad.errors import NoSource, Place
 from transad.nodes import gast
-
-from .errors import NoSource, Place
 
 __all__ = ["Source", "get_source"]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .api import grad, jvp, pullback
-from .errors import InvalidArgument
-from .function import differentiable
-from .matrices import hvp
-from .runtime.memory import laid_out_alike
-from .tree import children, leaves_of, map_tree, rebuilt
+from transad.api import grad, jvp, pullback
+from transad.errors import InvalidArgument
+from transad.forwards.matrices import hvp
+from transad.function import differentiable
+from transad.runtime.memory import laid_out_alike
+from transad.tree import children, leaves_of, map_tree, rebuilt
 
 __all__ = ["check_grads"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from transad import pipeline
 from transad.describe import Shape, described, leaf_kinds, rebuilt
 from transad.kinds import Array
-from transad.map_notes import LONG, warn
+from transad.maps.notes import LONG, warn
 from transad.options import Options
 from transad.passes.forward.by_element import numbers_of
 from transad.passes.specialise.values import NotTyped
@@ -111,15 +111,9 @@ def find(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], nam
         shapes.append(shape)
         leaves += flat
     cells = f.__closure__ or ()
-    cell_shapes = []
-    for c in cells:
-        try:
-            shape, _ = described(c.cell_contents)
-        except ValueError:
-            return None
-        if shape is None:
-            return None
-        cell_shapes.append(shape)
+    cell_shapes = _captured(cells)
+    if cell_shapes is None:
+        return None
     slots = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
     wanted = [len(bound) + p for p in positions] + [slots.index(n) for n in names]
     key = (f, tuple(shapes), tuple(cell_shapes), tuple(wanted), options)
@@ -133,17 +127,37 @@ def find(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], nam
         _BUILT[key] = [entry, *(known or [])][:4]
     if isinstance(entry, Typed) and entry.built.by_element:
         values = [*(leaf for c in cells for leaf in described(c.cell_contents)[1]), *leaves]
-        label, count = max(((v, numbers_of(np.shape(values[k]), axes)) for v, k, axes in entry.built.by_element),
-                           key=lambda found: found[1])
-        if count > MANY:
-            key = (*key, "in reverse")
-            unmarked = next((e for e in _BUILT.get(key, ()) if e.current()), None)
-            if unmarked is None:
-                many_sweeps(label, count)
-                unmarked = _build(f, slots, shapes, cell_shapes, wanted, options, marked=False)
-                _BUILT[key] = [unmarked]
-            entry = unmarked
+        entry = _in_reverse_if_many(entry, values, key, lambda: _build(f, slots, shapes, cell_shapes, wanted, options, False))
     return entry, leaves, cells, len(bound)
+
+
+def _captured(cells: tuple) -> list[Shape] | None:
+    """The shapes of what a function captured, where all of it is known."""
+    shapes = []
+    for c in cells:
+        try:
+            shape, _ = described(c.cell_contents)
+        except ValueError:
+            return None
+        if shape is None:
+            return None
+        shapes.append(shape)
+    return shapes
+
+
+def _in_reverse_if_many(entry: Typed, values: list[Any], key: tuple, build: Callable[[], Typed | Refusal]) -> Any:
+    """The pair for calls whose marked functions read arrays of so many elements that they are differentiated in reverse."""
+    label, count = max(((v, numbers_of(np.shape(values[k]), axes)) for v, k, axes in entry.built.by_element),
+                       key=lambda found: found[1])
+    if count <= MANY:
+        return entry
+    key = (*key, "in reverse")
+    unmarked = next((e for e in _BUILT.get(key, ()) if e.current()), None)
+    if unmarked is None:
+        many_sweeps(label, count)
+        unmarked = build()
+        _BUILT[key] = [unmarked]
+    return unmarked
 
 
 def _ordered(f: types.FunctionType, args: tuple, kwargs: dict) -> list[Any] | None:
@@ -196,6 +210,21 @@ def warn_of_maps(function: Any, args: tuple, options: dict) -> None:
         warn(function, args, options)
 
 
+def _forward(typed: Typed, values: list[Any], plainly: Callable[[], Any]) -> tuple[Any, Any] | None:
+    """What the forward sweep returns, or None where an item of a map failed that Python then ran; an exception comes from
+    the user's own text, with its traceback, where running that again shows nothing else."""
+    failed: Exception | None = None
+    try:
+        return typed.code.forward(*values)
+    except Exception as problem:
+        failed = problem
+    if isinstance(failed, ItemFailed) or typed.built.repeatable:
+        plainly()
+    if not isinstance(failed, ItemFailed):
+        raise failed
+    return None
+
+
 def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str] = (), *,
             once: bool = False, options: dict | None = None) -> tuple[Any, Callable] | None:
     """`(y, back)` by the typed path, or None where the recorded path has to answer.
@@ -221,19 +250,10 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
     if chosen.jit:
         from transad.compiled import ready
         ready(typed.code.forward, tuple(values), typed.built)
-    failed: Exception | None = None
-    flat: Any = None
-    saved: Any = ()
-    try:
-        flat, saved = typed.code.forward(*values)
-    except Exception as problem:
-        failed = problem
-    if failed is not None:
-        if isinstance(failed, ItemFailed) or typed.built.repeatable:
-            function(*args, **kwargs)           # the exception from the user's own text, with its traceback
-        if not isinstance(failed, ItemFailed):
-            raise failed
+    ran = _forward(typed, values, lambda: function(*args, **kwargs))
+    if ran is None:
         return None
+    flat, saved = ran
     results = (flat,) if len(typed.built.result_kinds) == 1 else flat
     if not once:
         saved = _protected(saved, values, results)
@@ -257,7 +277,7 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
     def at_once(seeds: list[np.ndarray]) -> list[Any] | None:
         """Of many cotangents (one array for each number or array of the result, with a leading axis) all gradients, with
         that axis; None where they have to be taken one by one."""
-        from transad.lanes import lanes_of
+        from transad.forwards.rows import lanes_of
         run = None if live() else lanes_of(typed, saved, results)
         return None if run is None else in_place(run(saved, seeds))
     back.at_once = at_once      # type: ignore[attr-defined]

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from .errors import TransadPerformanceWarning
-from .function import options_of, unwrapped
-from .tree import map_tree
+from transad.errors import TransadPerformanceWarning
+from transad.function import options_of, unwrapped
+from transad.tree import map_tree
 
 MANY = 32                  # inputs from which on a mark is worth a warning
 
@@ -27,7 +27,7 @@ __all__ = ["checkpoint", "custom_rule", "fwddiff", "stop_gradient"]
 
 def stop_gradient(x: Any) -> Any:
     """The same value, through which no derivative flows. Arrays come back as copies, containers rebuilt."""
-    from .runtime.var import plain
+    from transad.runtime.var import plain
 
     def stopped(leaf: Any) -> Any:
         return np.array(leaf) if isinstance(leaf, np.ndarray) else plain(leaf)
@@ -45,7 +45,7 @@ class _Wrapped:
         self.options = options_of(function)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        from .runtime.sweep import live
+        from transad.runtime.sweep import live
         return self._recorded(args, kwargs) if live() else self.__wrapped__(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -59,7 +59,7 @@ class Checkpoint(_Wrapped):
     """See `checkpoint`."""
 
     def _recorded(self, args: tuple, kwargs: dict) -> Any:
-        from .runtime.black_box import checkpointed
+        from transad.runtime.black_box import checkpointed
         return checkpointed(self.__wrapped__, args, kwargs)
 
 
@@ -83,17 +83,17 @@ class CustomRule(_Wrapped):
         self.rule = rule if rule is not None else self._from_pair
 
     def _from_pair(self, *args: Any) -> tuple[Any, Callable]:
-        from .runtime.calls import call
+        from transad.runtime.calls import call
         y, saved = call(self.fwd, *args)
         return y, functools.partial(_call, self.rev, saved)
 
     def _recorded(self, args: tuple, kwargs: dict) -> Any:
-        from .runtime.black_box import by_rule
+        from transad.runtime.black_box import by_rule
         return by_rule(self.__wrapped__, self.rule, args, kwargs)
 
 
 def _call(function: Any, *args: Any) -> Any:
-    from .runtime.calls import call
+    from transad.runtime.calls import call
     return call(function, *args)
 
 
@@ -122,7 +122,7 @@ class ForwardDiff(_Wrapped):
         return self.__wrapped__
 
     def _recorded(self, args: tuple, kwargs: dict) -> Any:
-        from .runtime.marked import forwards
+        from transad.runtime.marked import forwards
         return forwards(self.__wrapped__, args, kwargs, self.store)
 
 

@@ -174,8 +174,8 @@ def _typed(label: str, point: tuple[Any, ...], keywords: dict[str, Any]) -> bool
 
 def _accepted(call: str, label: str, values: list[Any]) -> bool:
     """Whether the typed path takes a function of `a0, a1, ...` that returns the call."""
+    from transad.command.plan import planned
     from transad.errors import TransadError
-    from transad.plan import planned
     text = f"def f({', '.join(f'a{k}' for k in range(len(values)))}):\n    return {call}\n"
     file = f"<{label} of the catalogue>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)

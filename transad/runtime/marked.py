@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..describe import Shape, described, leaf_kinds, rebuilt
-from ..forward_code import Emitted, Signature, build_push, known, signature
+from ..forwards.code import Emitted, Signature, build_push, known, signature
+from ..forwards.sweeps import _lanes, _swept, _unit
 from ..options import Options
-from ..sweeps import _lanes, _swept, _unit
 from ..verbs import MANY, many_sweeps
 from .activity import active_in, lower, reaches_active
 from .black_box import _record

@@ -38,7 +38,7 @@ def _runnable() -> list[tuple[str, int]]:
     """The forms that the processor runs for which Numba compiles: a wider one would end the process."""
     import llvmlite.binding as binding
     from numba.core import config
-    told = config.CPU_NAME is not None or config.CPU_FEATURES is not None
+    told = any(getattr(config, n, None) is not None for n in ("CPU_NAME", "CPU_FEATURES"))
     features = {} if told else binding.get_host_cpu_features()
     return [(isa, lanes) for isa, lanes, needs in _LANES if needs == "sse2" or features.get(needs)]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from transad import ir
 from transad.kinds import BOOL, FLOAT, INT, Array, Scalar
-from transad.map import map as transad_map
+from transad.maps.map import map as transad_map
 from transad.passes.specialise.iterated_calls import ITERATED
 from transad.passes.specialise.values import (
     UNKNOWN,

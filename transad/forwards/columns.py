@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from transad.emit import _Lines
-from transad.forward import _arguments, _options
-from transad.forward_code import Emitted, Signature, _program, known, signature
+from transad.forwards.code import Emitted, Signature, _program, known, signature
+from transad.forwards.forward import _arguments, _options
 from transad.ir import Do, For, While, walk
 from transad.kinds import Array, kind_of
 from transad.names import Names
-from transad.one_call import loaded
 from transad.options import Options
 from transad.passes.batch import Batched, batched
 from transad.passes.forward.push import Push, push
@@ -26,6 +25,7 @@ from transad.passes.specialise.values import NotTyped
 from transad.passes.versions import versions
 from transad.pipeline import _assembled
 from transad.quote import show
+from transad.samples.one_call import loaded
 
 __all__ = ["all_columns"]
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from transad.describe import rebuilt
 from transad.errors import NotScalar
-from transad.forward import _arguments, _options, _own, _result, _run
-from transad.forward_code import Emitted, Signature, build_hvp, build_push, known, refusal, signature
+from transad.forwards.code import Emitted, Signature, build_hvp, build_push, known, refusal, signature
+from transad.forwards.forward import _arguments, _options, _own, _result, _run
 from transad.function import options_of, unwrapped
 from transad.options import Options
 from transad.pipeline import _assembled
@@ -121,7 +121,7 @@ def columns(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str
 
     emitted: None where no code can be emitted or the function writes into its arguments
     has_aux: y is a pair, of which the first entry is differentiated"""
-    from transad.lanes_forward import all_columns
+    from transad.forwards.columns import all_columns
     from transad.runtime.jacobians import from_columns
     at_once = None if has_aux else all_columns(function, args, kwargs, chosen, options)
     if at_once is not None:

@@ -37,7 +37,7 @@ def fisher(log_likelihood: Callable, params: Any, *data: Any, in_axes: Any = Non
     with observed ones it is the empirical matrix, which differs from it away from the maximum (Kunstner, Balles and
     Hennig 2019, NeurIPS). Raises InvalidArgument where the samples of `data` differ in number or there are none.
     """
-    from transad.per_sample import per_sample_grad
+    from transad.samples.per_sample import per_sample_grad
 
     def add(state: Any, grads: Any) -> tuple[int, np.ndarray]:
         leaves = [g for g in leaves_of(grads) if g is not None]

@@ -234,7 +234,7 @@ def _typed(f: Any, firsts: list[Any], chosen: Sequence[int], value: bool, single
 
 def _jacobian(f: Any, firsts: list[Any], chosen: Sequence[int], value: bool, single: bool) -> _Item:
     """The Jacobian of a small function, written where it belongs."""
-    from transad.forward import jacobian_code, signature
+    from transad.forwards.forward import jacobian_code, signature
     options = Options.of({**options_of(f), "jit": True})
     sig = signature(unwrapped(f), tuple(firsts), {}, chosen)
     made = None if sig is None else jacobian_code(sig, options)
@@ -301,8 +301,8 @@ def mapped(n, chunks, wide, {arguments}, failed):
 
 
 def _compiled(item: _Item, count: int) -> Callable[..., Any]:
-    from transad.kernels import Chain
-    from transad.launch import compiled_space
+    from transad.maps.kernels import Chain
+    from transad.maps.launch import compiled_space
     from transad.runtime.threads import guarded
     text = _text(item, count)
     functions = [("one", frozenset()), ("chunk", frozenset()), ("spread", frozenset({"threaded"})),

@@ -12,7 +12,7 @@ import numpy as np
 
 from transad import cache
 from transad.emit import HELPERS
-from transad.kernels import Chain
+from transad.maps.kernels import Chain
 from transad.options import Options
 from transad.passes import ruled
 from transad.runtime import kernels as map_helpers

@@ -5,9 +5,9 @@ slopes of shared numbers are added up for each chunk, those of an item's own ele
 """
 from __future__ import annotations
 
-from transad.kernel_entry import Run
-from transad.kernel_text import Kernel, of_numbers
 from transad.kinds import FLOAT, Array
+from transad.maps.entry import Run
+from transad.maps.text import Kernel, of_numbers
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.bounds import Bounds

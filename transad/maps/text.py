@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from transad.emit import _Lines
 from transad.ir import Block, Let, expressions, reads, walk
-from transad.kernel_entry import Entry, Local, Run, indented, listed
-from transad.kernel_own import only_own, stored_once
-from transad.kernel_store import Residual, residuals
 from transad.kinds import FLOAT, Array, Kind
+from transad.maps.entry import Entry, Local, Run, indented, listed
+from transad.maps.own import only_own, stored_once
+from transad.maps.store import Residual, residuals
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.bounds import Bounds, bare

@@ -17,10 +17,10 @@ from typing import Any
 from transad.emit import _Lines
 from transad.emit import emit as emit_pair
 from transad.ir import Block, For, If, Program, Store, While, expressions, walk
-from transad.kernel_entry import indented, listed
-from transad.kernel_forward import forward_kernel
-from transad.kernel_text import Kernel, Lines
 from transad.kinds import FLOAT, Array, Kind, Scalar
+from transad.maps.entry import indented, listed
+from transad.maps.forward import forward_kernel
+from transad.maps.text import Kernel, Lines
 from transad.names import Names
 from transad.nodes import gast
 from transad.passes.activity import activity, carriers, carries

@@ -1,7 +1,7 @@
 """What `transad explain` says of many cotangents and of functions of a batch.
 
 >>> import numpy as np
->>> from transad.plan import planned
+>>> from transad.command.plan import planned
 >>> def losses(w, X):
 ...     return np.sum((X * w) ** 2, axis=1)
 >>> plan = planned(losses, signature="float64[:], float64[:,:]")
@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from transad.command.plan import Plan
 from transad.describe import Shape, described
 from transad.errors import InvalidArgument, Place
+from transad.forwards.rows import reverse_lanes
 from transad.kinds import Array, Scalar
-from transad.lanes import reverse_lanes
 from transad.passes.specialise.values import NotTyped, Val
-from transad.plan import Plan
 
 __all__ = ["of_cotangents", "of_rows"]
 
@@ -45,7 +45,7 @@ def of_cotangents(plan: Plan) -> list[str]:
 
 def of_rows(plan: Plan, rows: Sequence[str]) -> list[str]:
     """Whether each loss of a batch depends on its row alone, where the arguments in `rows` have rows along axis 0."""
-    from transad.sample_kernel import SampleKernel
+    from transad.samples.kernel import SampleKernel
     known = [a.name for a in plan.arguments]
     wrong = [r for r in rows if r not in known]
     if wrong:

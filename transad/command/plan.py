@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from transad.command.targets import near
 from transad.describe import Shape, described, leaf_kinds
 from transad.errors import InvalidArgument, Place, Unsupported
 from transad.function import options_of, unwrapped
@@ -30,7 +31,6 @@ from transad.rules import load
 from transad.rules.registry import find
 from transad.signatures import Assumed, assumed, spelled
 from transad.source import Source, get_source
-from transad.targets import near
 from transad.typed import plain_function
 
 __all__ = ["Plan", "Refused", "planned"]

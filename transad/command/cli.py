@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transad.targets import Usage
+from transad.command.targets import Usage
 
 __all__ = ["main"]
 
@@ -109,9 +109,9 @@ def _said(problem: Exception, code: int) -> int:
 
 def _plan(options: argparse.Namespace) -> Any:
     """The plan for the target; a wrong --wrt or --signature is a mistake in the command line."""
+    from transad.command.plan import planned
+    from transad.command.targets import found
     from transad.errors import InvalidArgument
-    from transad.plan import planned
-    from transad.targets import found
     function = found(options.target)
     chosen: dict[str, Any] = {**({"jit": True} if options.jit else {}), **({"parallel": False} if options.sequential else {})}
     if options.without:
@@ -123,8 +123,8 @@ def _plan(options: argparse.Namespace) -> Any:
 
 
 def _show(options: argparse.Namespace) -> int:
+    from transad.command.show import header, text_of
     from transad.errors import InvalidArgument
-    from transad.show import header, text_of
     options.sequential |= options.side_by_side          # the adjoint of a map is not in the order of the lines
     plan = _plan(options)
     try:
@@ -135,7 +135,7 @@ def _show(options: argparse.Namespace) -> int:
     if options.side_by_side:
         if options.after or options.mode != "reverse":
             raise Usage("--side-by-side shows the pair of sweeps; leave out --mode and --after")
-        from transad.side_by_side import columns, joined
+        from transad.command.side_by_side import columns, joined
         rows = columns(plan, text)
         return _written(head, joined(rows, 0 if options.output else _width()), options, rows)
     return _written(head, text, options)
@@ -146,7 +146,7 @@ def _width() -> int:
 
 
 def _written(head: str, text: str, options: argparse.Namespace, rows: Any = None) -> int:
-    from transad.colour import coloured, wanted
+    from transad.command.colour import coloured, wanted
     if options.output:
         try:
             Path(options.output).write_text(head + text, encoding="utf-8")
@@ -169,7 +169,7 @@ def _by_column(text: str, coloured: Any) -> str:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from transad.explain import explained
+    from transad.command.explain import explained
     rows = [r.strip() for r in options.rows.split(",")] if options.rows else []
     print(explained(_plan(options), rows))
     return 0
@@ -179,9 +179,9 @@ def _check(options: argparse.Namespace) -> int:
     import inspect
 
     from transad.checking import arguments, checked, failures, table
+    from transad.command.targets import found
     from transad.errors import TransadError
     from transad.function import unwrapped
-    from transad.targets import found
     function = found(options.target)
     args = arguments(options.args, unwrapped(function))
     try:
@@ -219,8 +219,8 @@ def _where(problem: Exception) -> str:
 
 
 def _rules(options: argparse.Namespace) -> int:
+    from transad.command.targets import near
     from transad.rules.catalogue import every_name, markdown, matching
-    from transad.targets import near
     if options.markdown:
         print(markdown(), end="")
         return 0

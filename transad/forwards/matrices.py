@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .api import Argnums, _check_differentiable, _Derivative, _Selection, _split, grad, jvp, run_pullback, value_and_grad
-from .errors import InvalidArgument
+from transad.api import Argnums, _check_differentiable, _Derivative, _Selection, _split, grad, jvp, run_pullback, value_and_grad
+from transad.errors import InvalidArgument
 
 __all__ = ["hessian", "hvp", "jacfwd", "jacobian", "jacrev", "value_and_jacobian", "value_grad_and_hessian"]
 
@@ -41,9 +41,9 @@ def jacfwd(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence
     options = _chunked(chunk)
 
     def by_columns(*args: Any, **kwargs: Any) -> Any:
-        from .forward import jacobian as typed
-        from .runtime.jacobians import by_result
-        from .sweeps import columns
+        from transad.forwards.forward import jacobian as typed
+        from transad.forwards.sweeps import columns
+        from transad.runtime.jacobians import by_result
         chosen = selection.resolve(args, kwargs)
         for which in chosen:
             _check_differentiable(args[which] if isinstance(which, int) else kwargs[which], which)
@@ -57,7 +57,7 @@ def jacfwd(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequence
 
 def _chunked(chunk: int | None) -> dict[str, Any]:
     """The option, checked at once."""
-    from .options import Options
+    from transad.options import Options
     Options.of({"chunk": chunk})
     return {} if chunk is None else {"chunk": chunk}
 
@@ -75,7 +75,7 @@ def jacobian(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequen
     if sparsity is not None:
         if has_aux:
             raise InvalidArgument("jacobian with sparsity and has_aux", instead="leave out one of them")
-        from .sparse import sparse_jacobian
+        from transad.forwards.sparse import sparse_jacobian
         return _Derivative("jacobian", function, sparse_jacobian(function, _Selection(function, argnums, argnames), sparsity,
                                                                  _chunked(chunk)))
     return _jacobian("jacobian", function, argnums, argnames, with_value=False, chunk=chunk, has_aux=has_aux)
@@ -91,7 +91,7 @@ def _beside(y: Any, back: Callable, has_aux: bool) -> tuple[Any, Callable, Any]:
     """The value that is differentiated, its pullback, and what came along with it."""
     if not has_aux:
         return y, back, None
-    from .sweeps import first
+    from transad.forwards.sweeps import first
     return first(y), lambda cotangent: back((cotangent, None)), y[1]
 
 
@@ -101,8 +101,8 @@ def _jacobian(verb: str, function: Callable, argnums: Argnums, argnames: Any, wi
     options = _chunked(chunk)
 
     def rows(*args: Any, **kwargs: Any) -> Any:
-        from .forward import jacobian as typed
-        from .runtime.jacobians import by_result, from_rows, numbers
+        from transad.forwards.forward import jacobian as typed
+        from transad.runtime.jacobians import by_result, from_rows, numbers
         chosen = selection.resolve(args, kwargs)
         for which in chosen:
             _check_differentiable(args[which] if isinstance(which, int) else kwargs[which], which)
@@ -114,7 +114,7 @@ def _jacobian(verb: str, function: Callable, argnums: Argnums, argnames: Any, wi
         y, back, aux = _beside(*run_pullback(function, args, kwargs, positions, names), has_aux)
         wide = None
         if verb != "jacrev" and numbers(y) > numbers([args[c] if isinstance(c, int) else kwargs[c] for c in chosen]):
-            from .sweeps import columns
+            from transad.forwards.sweeps import columns
             wide = columns(function, args, kwargs, chosen, options, True, has_aux)
         order = [[*positions, *names].index(which) for which in chosen]
         blocks = from_rows(y, back, order) if wide is None else wide[1]
@@ -145,9 +145,9 @@ def hessian(function: Callable, argnums: Argnums = 0, *, argnames: str | Sequenc
 
 def _second(function: Any, args: tuple, kwargs: dict, chosen: list[int | str], options: dict) -> Any:
     """(value, gradients, blocks of second derivatives) by emitted code, in one sweep where the function is small."""
-    from .forward import compiled_or
-    from .forward import hessian as small
-    from .sweeps import hessian as general
+    from transad.forwards.forward import compiled_or
+    from transad.forwards.forward import hessian as small
+    from transad.forwards.sweeps import hessian as general
     found = small(function, args, kwargs, chosen) if not options else None
     found = found or general(function, args, kwargs, chosen, options)
     if found is None:
@@ -179,8 +179,8 @@ def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     numbers = tuple(range(len(primals)))
     if len(primals) != len(tangents):
         raise InvalidArgument(f"hvp got {len(primals)} primals and {len(tangents)} tangents")
-    from .forward import compiled_or
-    from .forward import hvp as typed
+    from transad.forwards.forward import compiled_or
+    from transad.forwards.forward import hvp as typed
     found = typed(function, tuple(primals), tuple(tangents))
     if found is not None:
         return found[0] if len(numbers) == 1 else tuple(found)

@@ -27,16 +27,16 @@ import textwrap
 from dataclasses import replace
 from typing import Any
 
+from transad.command.plan import Plan, planned
+from transad.command.targets import near
 from transad.describe import described
 from transad.emit import _Lines
 from transad.errors import InvalidArgument, TransadError
 from transad.passes.reverse import Pair
 from transad.passes.specialise.values import NotTyped
 from transad.pipeline import PASSES, State
-from transad.plan import Plan, planned
 from transad.quote import show
 from transad.signatures import spelled
-from transad.targets import near
 
 __all__ = ["MODES", "NotReached", "header", "source", "text_of"]
 
@@ -140,7 +140,7 @@ def primal(plan: Plan) -> str:
 
 def _forward(plan: Plan) -> str:
     """All derivatives in one forward sweep where that can be emitted, else the pushforward of one direction."""
-    from transad import forward_code as forward
+    from transad.forwards import code as forward
     state = plan.state
     assert state is not None
     leaves = {n: described(v)[1] for n, v in plan.values.items()}
@@ -161,7 +161,7 @@ def _kernels(plan: Plan) -> str:
     """The functions of the maps, from the module that runs."""
     chain = plan.state.chain if plan.state is not None else None
     if plan.refused or chain is None:
-        from transad.map_notes import noted
+        from transad.maps.notes import noted
         notes = "".join(f"\n  {note}" for note in noted(plan))
         raise NotReached(f"no map of {plan.label} is a kernel" + (f":{notes}" if notes else ""),
                          instead="transad explain says more; --mode reverse shows what runs")

@@ -61,8 +61,8 @@ def stacked_items(function: Callable, args: tuple, in_axes: Any = 0, out_axes: A
 
 def _in_one_call(function: Callable, args: tuple, kwargs: dict, in_axes: Any, out_axes: Any) -> tuple[Any] | None:
     """The same by one call with an axis for the items, where the function is one that this can be done with."""
-    from transad.one_call import all_items
     from transad.passes.specialise.values import NotTyped
+    from transad.samples.one_call import all_items
     axes = _per_argument(in_axes, args)
     n = _count(args, axes)
     if kwargs or n < 2:
@@ -90,7 +90,7 @@ def _placed(tree: Any, axes: Any) -> Any:
 def _compiled(function: Callable, args: tuple, kwargs: dict, in_axes: Any, out_axes: Any) -> tuple[Any] | None:
     """The same by `transad.map`, where every argument is an array of items along the first axis."""
     from transad.errors import TransadError
-    from transad.map import map as compiled_map
+    from transad.maps.map import map as compiled_map
     from transad.runtime.sweep import live
     if live() or kwargs or in_axes != 0 or out_axes != 0 or not args or not all(
             type(a) is np.ndarray and a.ndim and a.dtype == np.float64 for a in args):

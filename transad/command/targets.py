@@ -7,7 +7,7 @@ imported. A miss lists what is there under a similar name.
 'check_grads'
 >>> found("transad.testing:chek_grads")
 Traceback (most recent call last):
-transad.targets.Usage: transad.testing has no function chek_grads
+transad.command.targets.Usage: transad.testing has no function chek_grads
   Did you mean: check_grads
 """
 from __future__ import annotations

@@ -5,7 +5,7 @@
 ...     for i in range(n):
 ...         s = s * x + 1.0
 ...     return s
->>> from transad.plan import planned
+>>> from transad.command.plan import planned
 >>> print(explained(planned(f, signature="float64, int64")))        # doctest: +ELLIPSIS
 f (..., line 1)
   arguments: x: float64, n: int64
@@ -27,15 +27,15 @@ from typing import Any
 
 import numpy as np
 
-from transad.batch_notes import of_cotangents, of_rows
+from transad.command.plan import Plan
 from transad.errors import Place
 from transad.ir import Block, Do, For, Let, Statement, Store, While, blocks, dump, walk
 from transad.kinds import Array, Scalar
-from transad.map_notes import noted
+from transad.maps.notes import noted
 from transad.passes.forward.by_element import swept_by_element
 from transad.pipeline import _leaf_names
-from transad.plan import Plan
 from transad.quote import show
+from transad.samples.notes import of_cotangents, of_rows
 from transad.verbs import MANY
 
 __all__ = ["advice", "explained"]
@@ -129,12 +129,12 @@ def _typed(plan: Plan) -> list[str]:
     if calls:
         out.append(f"  run for their effect: {', '.join(calls)}")
     if getattr(pair, "taped", False) and plan.state.options.mode == "auto":
-        from transad.forward import FEW
+        from transad.forwards.forward import FEW
         out.append(f"  with at most {FEW} numbers to differentiate, grad takes a forward sweep without tapes where it can\n"
                    "    be emitted (mode=\"reverse\" turns that off)")
     if plan.state.options.mode == "forward":
-        from transad.forward_code import MOST
-        from transad.sweeps import CHUNK
+        from transad.forwards.code import MOST
+        from transad.forwards.sweeps import CHUNK
         out.append(f"  mode=\"forward\": grad runs no reverse sweep; up to {MOST} numbers take one sweep where that can be,\n"
                    f"    more take several of {plan.state.options.chunk or CHUNK} directions each (chunk=)")
     out += of_cotangents(plan)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from transad.errors import InvalidArgument
-from transad.sweeps import directed
+from transad.forwards.sweeps import directed
 
 __all__ = ["sparse_jacobian"]
 

@@ -1,7 +1,7 @@
 """What becomes of the maps of a function, one by one: threaded kernel or ordinary Python, why, and what to change.
 
 >>> import math
->>> from transad.plan import planned
+>>> from transad.command.plan import planned
 >>> def f(xs, a):
 ...     level = 0.0
 ...     ys = [math.sin(a * x) * math.exp(x) for x in xs]
@@ -64,7 +64,7 @@ def noted(plan: Any) -> list[MapNote]:
 
 
 def _typed(plan: Any) -> list[MapNote]:
-    from transad.kernels import parts_of
+    from transad.maps.kernels import parts_of
     from transad.pipeline import PASSES, State
     state = plan.state
     fresh = State(plan.function, state.arguments, state.captured, state.wanted, options=state.options)
@@ -98,7 +98,7 @@ def _change(why: str, jit: bool) -> str:
 
 def _recorded(plan: Any) -> list[MapNote]:
     """The function runs on a tape; its maps are found in its text."""
-    from transad.explain import advice
+    from transad.command.explain import advice
     out = []
     for node in written(plan.source.node):
         line = node.lineno if node.lineno >= plan.source.first_line else plan.source.first_line + node.lineno - 1
@@ -145,7 +145,7 @@ def warn(function: Any, args: tuple, options: dict[str, Any]) -> None:
     if code is None or code in _WARNED:
         return
     _WARNED.add(code)
-    from transad.plan import planned
+    from transad.command.plan import planned
     try:
         plan = planned(function, args, options=options)
         notes = [n for n in noted(plan) if not n.kernel and n.why and "few operations" not in n.why]

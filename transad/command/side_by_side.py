@@ -9,7 +9,7 @@ import ast
 import difflib
 import textwrap
 
-from transad.plan import Plan
+from transad.command.plan import Plan
 
 __all__ = ["columns", "joined"]
 

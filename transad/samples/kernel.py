@@ -15,11 +15,11 @@ import numpy as np
 
 from transad import cache, pipeline
 from transad.describe import _STATIC, Shape, leaf_kinds
-from transad.kernels import Chain
 from transad.kinds import Array, Kind, Scalar, kind_of
+from transad.maps.kernels import Chain
 from transad.options import Options
 from transad.passes.specialise.values import NotTyped, Val
-from transad.sample_text import SampleText, sample_text
+from transad.samples.text import SampleText, sample_text
 from transad.tree import children
 from transad.typed import _unchanged
 
@@ -174,7 +174,7 @@ class SampleKernel:
     def compiled(self, fused: bool) -> Loop:
         if fused not in self.ready:
             from transad.compiled import switched_off
-            from transad.launch import compiled_space
+            from transad.maps.launch import compiled_space
             from transad.runtime.threads import guarded
             from transad.runtime.vector_math import vector_function
             text = self.fused if fused else sample_text(*self.parts(fuse=False))

@@ -26,7 +26,7 @@ import numpy as np
 
 from transad.describe import Shape, rebuilt
 from transad.errors import InvalidArgument
-from transad.forward_code import (
+from transad.forwards.code import (
     Emitted,
     Signature,
     build_gradient,
@@ -225,7 +225,7 @@ def chosen(fast: Any, args: tuple, typed: Any) -> Callable[..., Any] | None:
 
 
 def _missed(*args: Any) -> Any:
-    """Arrays of these lengths take more sweeps than one (see `transad.sweeps`)."""
+    """Arrays of these lengths take more sweeps than one (see `forwards.sweeps`)."""
     return MISS
 
 
@@ -317,7 +317,7 @@ def linearize(function: Callable, *primals: Any, has_aux: bool = False) -> tuple
             raise InvalidArgument(f"linearize was given {len(primals)} primals, its map {len(tangents)} tangents")
         return push_(tangents)
     if has_aux:
-        from transad.sweeps import first
+        from transad.forwards.sweeps import first
         return first(y), push, y[1]
     return y, push
 

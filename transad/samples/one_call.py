@@ -41,7 +41,7 @@ from transad.quote import constant, names_in, show
 from transad.runtime.calls import call
 from transad.runtime.sweep import live
 from transad.runtime.var import plain
-from transad.sample_kernel import refuse_mutation, shape_of
+from transad.samples.kernel import refuse_mutation, shape_of
 from transad.tree import children
 from transad.tree import rebuilt as tree_rebuilt
 from transad.typed import _ordered, _unchanged, plain_function
@@ -236,13 +236,13 @@ def _own(y: Any, values: list[Any]) -> Any:
 
 
 def _leaves(tree: Any, axes: Any) -> list[tuple[Any, Any]]:
-    from transad.batching import _pairs
+    from transad.samples.vmap import _pairs
     return _pairs(tree, axes)
 
 
 def _first(tree: Any, axes: Any) -> Any:
     """The first item, of plain numbers and arrays: an example of its kind."""
-    from transad.batching import _below
+    from transad.samples.vmap import _below
     kids = children(tree)
     if kids is not None:
         return tree_rebuilt(tree, [_first(child, axis) for (_, child), axis in zip(kids, _below(axes, kids), strict=True)])

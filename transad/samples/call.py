@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from transad.errors import InvalidArgument
+from transad.forwards.rows import differentiable, gradients_of_losses, paired
 from transad.function import unwrapped
-from transad.lanes import differentiable, gradients_of_losses, paired
 from transad.passes.specialise.values import NotTyped
-from transad.sample_kernel import SampleKernel, shape_of
+from transad.samples.kernel import SampleKernel, shape_of
 from transad.tree import children, leaves_of, rebuilt
 from transad.typed import _ordered, plain_function
 
@@ -116,7 +116,7 @@ class Call:
 
     def by_numpy(self, first: int, last: int, rows: list[np.ndarray], values: np.ndarray) -> np.ndarray | None:
         """All samples at once by NumPy's functions, where Numba cannot compile the loop; None where they cannot be had so."""
-        from transad.one_call import sample_loop
+        from transad.samples.one_call import sample_loop
         try:
             plain = plain_function(unwrapped(self.work.function))
             cells = [] if plain is None else [c.cell_contents for c in plain[0].__closure__ or ()]

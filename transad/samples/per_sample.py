@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from transad.errors import InvalidArgument, TransadPerformanceWarning, Unsupported
-from transad.reductions import Reduction, reduction
+from transad.samples.reductions import Reduction, reduction
 
 __all__ = ["per_sample_grad", "per_sample_value_and_grad"]
 
@@ -126,7 +126,7 @@ class _PerSample:
             found = self.repeated(args, out)
             if found is not None:
                 return found
-        from transad.per_sample_call import Call
+        from transad.samples.call import Call
         call = Call(self, args)
         if self.reduction is not None:
             if out is not None:
@@ -177,7 +177,7 @@ class _PerSample:
     def recorded(self, args: tuple) -> Any:
         """Inside a function that is being differentiated: sample by sample, recorded."""
         from transad import value_and_grad
-        from transad.batching import stacked_items
+        from transad.samples.vmap import stacked_items
         if self.batched or self.out is not None or not (self.reduction is None or type(self.reduction).__name__ in (
                 "Reduction", "_Mean")):
             raise Unsupported("per_sample_grad inside a differentiated function takes no out=, batched=, and of reduce= "
@@ -227,7 +227,7 @@ class _PerSample:
 
     def kernel(self, *args: Any) -> Any:
         """The compiled loop for arguments like these (its `text` shows it); NotTyped says why there is none."""
-        from transad.per_sample_call import Call
+        from transad.samples.call import Call
         found = Call(self, args).kernel
         if isinstance(found, Exception):
             raise found

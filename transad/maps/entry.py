@@ -10,7 +10,7 @@ from transad.nodes import gast
 from transad.quote import Node, show
 
 if TYPE_CHECKING:
-    from transad.kernel_store import Residual
+    from transad.maps.store import Residual
     from transad.names import Names
     from transad.passes.bounds import Bounds
     from transad.passes.kernelize import Map

@@ -1,0 +1,1 @@
+"""The call side of forward mode, and the matrices of derivatives."""

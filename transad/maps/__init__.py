@@ -1,0 +1,1 @@
+"""Loops over data as kernels: `map`, comprehensions, sums and `prange`, forwards and backwards."""
