@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from transad.errors import InvalidArgument
+
 __all__ = ["children", "is_number", "leaves_of", "map_tree", "rebuilt"]
 
 _LEAVES = (np.ndarray, np.generic, str, bytes, bytearray, int, float, complex, range, slice, types.FunctionType,
@@ -49,6 +51,22 @@ def children(value: Any) -> list[tuple[Any, Any]] | None:
     if attributes is None or isinstance(value, BaseException):
         return _slots(value)
     return list(attributes.items()) + (_slots(value) or [])
+
+
+def paired(parts: list[tuple[Any, Any]], given: Any, what: str) -> list[tuple[Any, Any, Any]]:
+    """(key, part, what stands in its place) for the parts of a container; `what` is given, and named where it does not fit.
+
+    >>> paired([("a", 1.0), ("b", 2.0)], {"b": 4.0, "a": 3.0}, "the tangent")
+    [('a', 1.0, 3.0), ('b', 2.0, 4.0)]
+    """
+    others = children(given)
+    if others is None or len(others) != len(parts):
+        raise InvalidArgument(f"{what} does not have its structure")
+    found = dict(others)
+    for key, _ in parts:
+        if key not in found:
+            raise InvalidArgument(f"{what} lacks the entry {key!r}")
+    return [(key, part, found[key]) for key, part in parts]
 
 
 def _slots(value: Any) -> list[tuple[Any, Any]] | None:

@@ -225,6 +225,18 @@ def _forward(typed: Typed, values: list[Any], plainly: Callable[[], Any]) -> tup
     return None
 
 
+def _found(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str],
+           chosen: Options) -> tuple[Any, list[Any], tuple, int] | None:
+    """What `find` gives, None where another path may answer, an error where there is none."""
+    found = find(function, args, kwargs, positions, names, chosen)
+    if found is not None and not isinstance(found[0], Refusal):
+        return found
+    if chosen.jit or chosen.path == "typed":
+        check_call(function, args, kwargs)
+        raise chosen.refused(function, None if found is None else found[0])
+    return None
+
+
 def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], names: Sequence[str] = (), *,
             once: bool = False, options: dict | None = None) -> tuple[Any, Callable] | None:
     """`(y, back)` by the typed path, or None where the recorded path has to answer.
@@ -233,12 +245,8 @@ def attempt(function: Any, args: tuple, kwargs: dict, positions: Sequence[int], 
     chosen = Options.of(options or {})
     if (chosen.path == "recorded" and not chosen.jit) or (options or {}).get("path") == "recorded":
         return None
-    found = find(function, args, kwargs, positions, names, chosen)
-    if found is None or isinstance(found[0], Refusal):
-        if chosen.jit or chosen.path == "typed":
-            if found is None:
-                check_call(function, args, kwargs)
-            raise chosen.refused(function, found[0] if found is not None else None)
+    found = _found(function, args, kwargs, positions, names, chosen)
+    if found is None:
         return None
     typed, leaves, cells, _bound = found
     values = typed.inputs(leaves, cells)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgument
-from ..tree import children, rebuilt
+from ..tree import children, paired, rebuilt
 from .reverse import Context, backward
 from .strided import is_array, is_complex, is_complex_var, is_var, number_type
 
@@ -52,14 +52,8 @@ def seed(context: Any, y: Any, cotangent: Any, where: str, strict: bool = False)
     parts = children(y)
     if parts is None:
         return
-    given = children(cotangent)
-    if given is None or len(given) != len(parts):
-        raise InvalidArgument(f"the cotangent of {where} does not have its structure")
-    found = dict(given)
-    for key, part in parts:
-        if key not in found:
-            raise InvalidArgument(f"the cotangent of {where} lacks the entry {key!r}")
-        seed(context, part, found[key], f"{where}[{key!r}]", strict)
+    for key, part, given in paired(parts, cotangent, f"the cotangent of {where}"):
+        seed(context, part, given, f"{where}[{key!r}]", strict)
 
 
 def _same_sort(cotangent: Any, complex_result: bool, where: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InvalidArgument
 from ..function import unwrapped
 from ..rules import load
-from ..tree import children, leaves_of
+from ..tree import children, leaves_of, paired
 from .calls import call, call_rewritten
 from .inputs import Tracked, is_differentiable, refuse_shared_writes, returned, track
 from .run import pullback, settled
@@ -121,11 +121,5 @@ def checked(tangent: Any, place: Any, where: str) -> None:
         if np.shape(tangent) != ():
             raise InvalidArgument(f"the tangent of {where} has shape {np.shape(tangent)}, the argument is a number")
         return
-    given = children(tangent)
-    if given is None or len(given) != len(parts):
-        raise InvalidArgument(f"the tangent of {where} does not have its structure")
-    found = dict(given)
-    for key, part in parts:
-        if key not in found:
-            raise InvalidArgument(f"the tangent of {where} lacks the entry {key!r}")
-        checked(found[key], part, f"{where}[{key!r}]")
+    for key, part, given in paired(parts, tangent, f"the tangent of {where}"):
+        checked(given, part, f"{where}[{key!r}]")

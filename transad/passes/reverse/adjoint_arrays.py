@@ -109,6 +109,8 @@ class ArrayAdjoint(Part):
             found = self.differentiate(s.value, cot, s)
             return ([Let(g, place)] if g else []) + self.apply(found, s, g, "maybe" if g else "set") \
                 if g or not found.singular else self.store_guarded(s, place, cot.number)
+        if s.op == "*" and not uses:
+            return [Store(d_a, items, Term(1.0, (place,)).times(self.values.of(s.value, s)).node())]
         old = index(name(s.array), s.index)
         value = s.value if not s.op else expr(f"a {s.op} b", a=old, b=s.value)
         g = self.temp("d_v")
@@ -131,10 +133,11 @@ class ArrayAdjoint(Part):
         whole = not s.index
         self.refuse_crossing(s)
         region = name(d_a) if whole else index(name(d_a), items)
-        value_kind = self.values.kind(s.value)
         g = self.temp("d_v")
         rank = self.values.subscript_kind(index(name(s.array), s.index)) if not whole else kind
         self.shadows.variables[g] = rank.ndim if isinstance(rank, Array) else 0
+        if whole:
+            self.shadows.shapes[g] = s.array
         out: Block = [Let(g, expr("a.copy()", a=region))]
         if s.op in ("", "*", "/"):
             full = [slice_(None, None)] * kind.ndim if whole else items
@@ -156,7 +159,6 @@ class ArrayAdjoint(Part):
         found = self.differentiate(s.value, Term(sign, (name(g),)), s)
         if found.empty:
             return out[1:]
-        del value_kind
         return out + self.added(found, s, "")
 
     def refuse_crossing(self, s: Store) -> None:
